@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::repository;
 
 /// Folders and files that may ask for the system, and what about.
-const MODULES: [(&str, &str); 18] = [
+const MODULES: [(&str, &str); 19] = [
     ("crates/transport/src/lib.rs", "unix sockets"),
     ("crates/transport/src/peer", "who connects"),
     ("crates/transport/src/unix_socket.rs", "unix sockets"),
@@ -31,6 +31,7 @@ const MODULES: [(&str, &str); 18] = [
     ("crates/regular-file/src/folder.rs", "folders without links"),
     ("crates/rollout/src/lock.rs", "locks"),
     ("crates/sandbox/src/", "the sandbox"),
+    ("crates/simulator/src/", "the simulated machine"),
     ("crates/system/src/", "everything small"),
 ];
 

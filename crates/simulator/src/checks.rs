@@ -1,0 +1,38 @@
+//! What must hold of every simulation. Each rule looks at the record as a whole.
+
+mod commands;
+mod conversation;
+mod stored;
+
+use crate::plan::Plan;
+use crate::problem::Problem;
+use crate::worker::SimulationOutcome;
+
+/// Checks everything.
+#[must_use]
+pub(crate) fn check(plan: &Plan, outcome: &SimulationOutcome) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    if let Some(failure) = &outcome.failure {
+        problems.push(Problem {
+            rule: "a process ends as planned",
+            details: failure.clone(),
+        });
+    }
+    if outcome.errors.contains("panicked") {
+        problems.push(Problem {
+            rule: "nothing panics",
+            details: outcome
+                .errors
+                .lines()
+                .take(4)
+                .collect::<Vec<_>>()
+                .join(" | "),
+        });
+    }
+    conversation::check(&outcome.entries, &mut problems);
+    commands::check(plan, &outcome.entries, &mut problems);
+    if outcome.failure.is_none() {
+        stored::check(&outcome.entries, &mut problems);
+    }
+    problems
+}

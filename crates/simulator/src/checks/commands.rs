@@ -1,0 +1,61 @@
+//! Programs of the model: each runs at most once, and only after a person who was asked has allowed it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::plan::Plan;
+use crate::problem::Problem;
+use crate::record::{RecordEntry, RecordKind};
+
+/// The part of a command line that no other one has.
+fn unique(line: &str) -> Option<&str> {
+    let rest = line.split_once("simulated ")?.1;
+    rest.split([' ', '\'', '"']).next()
+}
+
+pub(super) fn check(plan: &Plan, entries: &[RecordEntry], problems: &mut Vec<Problem>) {
+    let mut started = BTreeSet::new();
+    let mut allowed = BTreeSet::new();
+    // By connection and id.
+    let mut asked: BTreeMap<(u64, String), String> = BTreeMap::new();
+    for entry in entries {
+        let message = &entry.value;
+        match entry.kind {
+            RecordKind::Phase => asked.clear(),
+            RecordKind::Received if message["method"].is_string() && !message["id"].is_null() => {
+                let text = message.to_string();
+                if let Some(command) = unique(&text) {
+                    let key = (entry.connection, message["id"].to_string());
+                    asked.insert(key, command.to_owned());
+                }
+            }
+            RecordKind::Sent if message["result"]["decision"].is_string() => {
+                let key = (entry.connection, message["id"].to_string());
+                let decision = message["result"]["decision"].as_str().unwrap_or_default();
+                if decision.starts_with("accept")
+                    && let Some(command) = asked.get(&key)
+                {
+                    allowed.insert(command.clone());
+                }
+            }
+            RecordKind::Program => {
+                let line = message["command"].as_str().unwrap_or_default();
+                let Some(command) = unique(line) else {
+                    continue;
+                };
+                if !started.insert(command.to_owned()) {
+                    problems.push(Problem {
+                        rule: "a command runs once",
+                        details: line.to_owned(),
+                    });
+                }
+                if plan.asks() && !allowed.contains(command) {
+                    problems.push(Problem {
+                        rule: "a command runs only with the word of one who was asked",
+                        details: line.to_owned(),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+}

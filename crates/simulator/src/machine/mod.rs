@@ -1,0 +1,70 @@
+//! A simulated machine for the program itself: one thread runs at a time, time advances when nobody can run, and every random
+//! number follows from a seed.
+//!
+//! It takes the place of functions of the C library (`functions`), so that all code runs as it is, with its threads, its locks, its
+//! database and its files. What it does not see: system calls that do not go through the C library. None of them waits or is random
+//! in code that is simulated.
+#![allow(
+    unsafe_code,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss
+)]
+
+mod files;
+mod functions;
+mod random;
+mod scheduler;
+mod system_call;
+
+use std::path::Path;
+
+pub(crate) use random::SeededRandom;
+pub(crate) use scheduler::Ending;
+
+/// How a simulated process runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MachineSetup {
+    /// Decides about everything that is random.
+    pub seed: u64,
+    /// The time at its begin, in nanoseconds since that of the simulation.
+    pub now: u64,
+    /// After so many effects on files the process is killed.
+    pub kill_after: Option<u64>,
+}
+
+/// Makes the rest of the process a simulated one. The calling thread must be the only one. Files below
+/// `folder` have times of the simulation.
+pub(crate) fn begin(setup: MachineSetup, folder: &Path) {
+    files::set_folder(folder);
+    let kill = setup.kill_after.map(|after| scheduler::PlannedKill {
+        after,
+        seed: setup.seed,
+    });
+    scheduler::begin(setup.seed, setup.now, kill);
+}
+
+/// Ends the simulated process at once.
+pub(crate) fn end(ending: Ending) -> ! {
+    scheduler::end_process(ending)
+}
+
+/// Nanoseconds since the begin of the simulation.
+#[must_use]
+pub(crate) fn now() -> u64 {
+    scheduler::with(|scheduler| scheduler.time())
+}
+
+/// Appends to a file that is no part of the simulation.
+pub(crate) fn record(file: i32, bytes: &[u8]) {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let arguments = [file as usize, rest.as_ptr() as usize, rest.len(), 0, 0, 0];
+        // SAFETY: the kernel only reads the bytes.
+        let written = unsafe { system_call::system_call(libc::SYS_write, arguments) };
+        let Ok(written) = usize::try_from(written) else {
+            return;
+        };
+        rest = &rest[written..];
+    }
+}

@@ -1,0 +1,195 @@
+//! What happens in a simulation: clients, their actions, and kills. Everything follows from the seed, and all of it can be written
+//! down, so that a part of it can be left out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::SeededRandom;
+
+/// Milliseconds between the first and the last action of a phase.
+const PHASE: u64 = 60_000;
+
+/// A simulation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Plan {
+    /// Decides about the order of threads, random bytes, the model and programs.
+    pub seed: u64,
+    /// The clients.
+    pub clients: Vec<PlannedClient>,
+    /// What they do, in the order of phases and times.
+    pub actions: Vec<Action>,
+    /// The effect on files after which the process of each phase is killed. The last phase is not killed, and after it all that must
+    /// be stored is looked at.
+    pub kills: Vec<u64>,
+}
+
+/// A client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PlannedClient {
+    /// The release that it says to be written for; none if it is recognised.
+    pub release: Option<String>,
+    /// Whether it uses experimental methods.
+    pub is_experimental: bool,
+    /// Milliseconds between reads, 0 for a client that reads at once.
+    pub read_delay: u64,
+}
+
+/// Something that a client does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Action {
+    /// The process in whose time it happens.
+    pub phase: usize,
+    /// Milliseconds after the begin of the phase.
+    pub at: u64,
+    /// The client, by its position.
+    pub client: usize,
+    pub kind: ActionKind,
+    /// Chooses among threads, turns and texts.
+    pub number: u64,
+}
+
+/// What a client can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum ActionKind {
+    StartThread,
+    ResumeThread,
+    ForkThread,
+    StartTurn,
+    Steer,
+    Interrupt,
+    AddToQueue,
+    ListQueue,
+    StartQueue,
+    SetGoal,
+    GetGoal,
+    SetName,
+    Archive,
+    Unarchive,
+    ChangeSettings,
+    List,
+    Read,
+    Unsubscribe,
+    Compact,
+    Rollback,
+    WriteConfig,
+    AnswerStrangers,
+    Disconnect,
+    Delete,
+    ShellCommand,
+    Nonsense,
+}
+
+/// How often each action is chosen.
+const WEIGHTS: [(ActionKind, u64); 26] = [
+    (ActionKind::StartThread, 6),
+    (ActionKind::ResumeThread, 8),
+    (ActionKind::ForkThread, 3),
+    (ActionKind::StartTurn, 24),
+    (ActionKind::Steer, 6),
+    (ActionKind::Interrupt, 6),
+    (ActionKind::AddToQueue, 10),
+    (ActionKind::ListQueue, 2),
+    (ActionKind::StartQueue, 2),
+    (ActionKind::SetGoal, 4),
+    (ActionKind::GetGoal, 1),
+    (ActionKind::SetName, 4),
+    (ActionKind::Archive, 2),
+    (ActionKind::Unarchive, 2),
+    (ActionKind::ChangeSettings, 4),
+    (ActionKind::List, 2),
+    (ActionKind::Read, 4),
+    (ActionKind::Unsubscribe, 2),
+    (ActionKind::Compact, 2),
+    (ActionKind::Rollback, 1),
+    (ActionKind::WriteConfig, 2),
+    (ActionKind::AnswerStrangers, 2),
+    (ActionKind::Disconnect, 2),
+    (ActionKind::Delete, 1),
+    (ActionKind::ShellCommand, 2),
+    (ActionKind::Nonsense, 1),
+];
+
+/// The releases that clients say.
+const RELEASES: [&str; 4] = ["0.117", "0.140", "0.169", "0.171"];
+
+impl Plan {
+    /// The simulation of a seed.
+    #[must_use]
+    pub(crate) fn of_seed(seed: u64) -> Self {
+        let mut random = SeededRandom::of(seed, 10);
+        let count = if random.chance(1, 4) { 8 } else { 3 };
+        let clients = (0..=random.below(count))
+            .map(|_| client(&mut random))
+            .collect::<Vec<_>>();
+        let mut kills = Vec::new();
+        for _ in 0..random.below(3) {
+            let scale = random.below(11);
+            kills.push(1 + random.below(1 << scale));
+        }
+        let mut actions = Vec::new();
+        for phase in 0..=kills.len() {
+            let length = 2 + random.below(14);
+            // Actions that are close to each other meet more often.
+            let span = if random.chance(1, 2) { PHASE } else { 500 };
+            if phase == 0 {
+                actions.push(Action {
+                    phase,
+                    at: 0,
+                    client: 0,
+                    kind: ActionKind::StartThread,
+                    number: random.next() >> 16,
+                });
+            }
+            for _ in 0..length {
+                actions.push(Action {
+                    phase,
+                    at: random.below(span),
+                    client: random.below(clients.len() as u64) as usize,
+                    kind: kind(&mut random),
+                    number: random.next() >> 16,
+                });
+            }
+        }
+        actions.sort_by_key(|action| (action.phase, action.at));
+        Self {
+            seed,
+            clients,
+            actions,
+            kills,
+        }
+    }
+
+    /// Whether a person is asked before each command.
+    #[must_use]
+    pub(crate) const fn asks(&self) -> bool {
+        self.seed.is_multiple_of(2)
+    }
+
+    /// The number of processes that run one after the other.
+    #[must_use]
+    pub(crate) fn phases(&self) -> usize {
+        self.kills.len() + 1
+    }
+}
+
+fn client(random: &mut SeededRandom) -> PlannedClient {
+    let release = RELEASES[random.below(4) as usize];
+    let is_slow = random.chance(1, 6);
+    PlannedClient {
+        release: random.chance(3, 4).then(|| release.to_owned()),
+        is_experimental: random.chance(7, 8),
+        read_delay: if is_slow { 1 + random.below(2000) } else { 0 },
+    }
+}
+
+fn kind(random: &mut SeededRandom) -> ActionKind {
+    let all: u64 = WEIGHTS.iter().map(|(_, weight)| weight).sum();
+    let mut chosen = random.below(all);
+    for (kind, weight) in WEIGHTS {
+        match chosen.checked_sub(weight) {
+            Some(rest) => chosen = rest,
+            None => return kind,
+        }
+    }
+    ActionKind::StartTurn
+}

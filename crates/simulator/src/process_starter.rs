@@ -1,0 +1,133 @@
+//! Starts simulated processes. It is a process of its own that does nothing else, so that each of them begins with the same memory.
+#![allow(unsafe_code, clippy::cast_possible_truncation)]
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+use crate::engine::{self, ProcessRequest};
+use crate::machine::{self, Ending, MachineSetup};
+use crate::record;
+
+/// Seconds after which a simulated process is given up.
+const LIMIT: u32 = 60;
+
+/// Stands for no planned kill.
+const NO_KILL: u64 = u64::MAX;
+
+/// The numbers before a request.
+const HEADER: usize = 4;
+
+/// The process that starts simulated ones. It ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct ProcessStarter {
+    requests: File,
+    endings: File,
+}
+
+fn pipe() -> io::Result<(File, File)> {
+    let mut ends = [0; 2];
+    // SAFETY: the place is valid.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: both descriptors are new and nobody else has them.
+    let [read, write] = ends.map(|end| unsafe { File::from(OwnedFd::from_raw_fd(end)) });
+    Ok((read, write))
+}
+
+impl ProcessStarter {
+    /// Starts it. This process must have one thread.
+    pub(crate) fn start(record: &Path, errors: &Path) -> io::Result<Self> {
+        let (mut taken, requests) = pipe()?;
+        let (endings, mut sent) = pipe()?;
+        // SAFETY: this process has one thread.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => {
+                drop((requests, endings));
+                while start_next(&mut taken, &mut sent, record, errors).is_ok() {}
+                machine::end(Ending::Done)
+            }
+            _ => Ok(Self { requests, endings }),
+        }
+    }
+
+    /// Runs a process until it ends.
+    pub(crate) fn run(&mut self, request: &ProcessRequest) -> io::Result<Result<Ending, String>> {
+        let text = serde_json::to_vec(request)?;
+        let seed = request.plan.seed.wrapping_mul(16) + request.phase as u64;
+        let kill = request.plan.kills.get(request.phase).copied();
+        let header = [
+            seed,
+            request.now,
+            kill.unwrap_or(NO_KILL),
+            text.len() as u64,
+        ];
+        let mut message: Vec<u8> = header
+            .iter()
+            .flat_map(|number| number.to_le_bytes())
+            .collect();
+        message.extend(text);
+        self.requests.write_all(&message)?;
+        let mut status = [0; 4];
+        self.endings.read_exact(&mut status)?;
+        let status = i32::from_le_bytes(status);
+        Ok(if libc::WIFEXITED(status) {
+            let code = libc::WEXITSTATUS(status);
+            Ending::of_code(code).ok_or_else(|| format!("exit code {code}"))
+        } else {
+            Err(format!("signal {}", libc::WTERMSIG(status)))
+        })
+    }
+}
+
+fn start_next(taken: &mut File, sent: &mut File, record: &Path, errors: &Path) -> io::Result<()> {
+    let mut header = [0; HEADER * 8];
+    taken.read_exact(&mut header)?;
+    let number = |at: usize| {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(&header[at * 8..(at + 1) * 8]);
+        u64::from_le_bytes(bytes)
+    };
+    let mut text = vec![0; number(3) as usize];
+    taken.read_exact(&mut text)?;
+    let setup = MachineSetup {
+        seed: number(0),
+        now: number(1),
+        kill_after: Some(number(2)).filter(|kill| *kill != NO_KILL),
+    };
+    // SAFETY: this process has one thread.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => be_process(setup, &text, record, errors),
+        child => {
+            let mut status = 0;
+            // SAFETY: the place is valid.
+            while unsafe { libc::waitpid(child, &raw mut status, 0) } < 0 {}
+            sent.write_all(&status.to_le_bytes())
+        }
+    }
+}
+
+fn be_process(setup: MachineSetup, text: &[u8], record: &Path, errors: &Path) -> ! {
+    let opened = OpenOptions::new().append(true).open(record);
+    let errors = OpenOptions::new().append(true).open(errors);
+    let (Ok(record), Ok(errors)) = (opened, errors) else {
+        machine::end(Ending::Deadlock);
+    };
+    // SAFETY: plain calls on open descriptors.
+    unsafe {
+        libc::alarm(LIMIT);
+        libc::dup2(errors.as_raw_fd(), 2);
+    }
+    record::set_file(record.as_raw_fd());
+    std::mem::forget(record);
+    // What is read from here on may use random numbers.
+    machine::begin(setup, engine::folder());
+    match serde_json::from_slice::<ProcessRequest>(text) {
+        Ok(request) => engine::run(request),
+        Err(_) => machine::end(Ending::Deadlock),
+    }
+}
