@@ -8,6 +8,7 @@ use codex_test_support::{HttpReply, Latch, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::hooks::runs_command;
 use crate::setup::scripted_home;
 
 struct Batch {
@@ -249,6 +250,28 @@ async fn limit_of_a_row_and_budget_of_the_run_hold() {
     let limited = Batch::new(&model, &rows(1), &["--max-tokens", "0"]);
     assert!(limited.run(&[]).await.status.success());
     assert_eq!(limited.statuses(), ["overLimit"]);
+}
+
+/// The run folder is often inside of the folder that rows work in.
+#[tokio::test]
+async fn rows_cannot_write_into_the_run_folder() {
+    let model = ModelServer::start([]).await.unwrap();
+    let batch = Batch::new(&model, &rows(1), &["--sandbox", "workspace-write"]);
+    let run = batch.path();
+    let rows = run.join("rows.jsonl");
+    let row = fs::read_to_string(&rows).unwrap();
+    let mut row: Value = serde_json::from_str(&row).unwrap();
+    row["cwd"] = json!(batch.place.path());
+    fs::write(&rows, row.to_string() + "\n").unwrap();
+    let forge =
+        "echo '{}' > run/results/0.json; echo x > run/rows.jsonl; rm -r run/claims; touch here";
+    model.push(runs_command(forge));
+    model.always(HttpReply::stream(&sse::text("done")));
+    assert!(batch.run(&[]).await.status.success());
+    assert!(batch.place.path().join("here").exists());
+    assert_eq!(batch.statuses(), ["passed"]);
+    assert!(fs::read_to_string(&rows).unwrap().contains("task 0"));
+    assert!(run.join("claims").exists());
 }
 
 #[tokio::test]

@@ -77,7 +77,7 @@ impl Recorded {
             ),
             self.debug(&["trace-replay"], &[]),
         ];
-        for format in ["perfetto", "otlp-json", "otlp-protobuf"] {
+        for format in ["perfetto", "otlp-json", "otlp-protobuf", "atif"] {
             let more = ["--format", format, "--contents", "-o", &file(format)];
             printed.push(self.debug(&["trace-export"], &more));
         }

@@ -3,7 +3,9 @@
 use std::fs;
 
 use codex_test_support::{HttpReply, ModelServer};
+use serde_json::Value;
 
+use crate::exec::{ExecFolders, scenario};
 use crate::trace_reduce::unpack;
 use crate::{codex, stdout_of};
 
@@ -34,6 +36,46 @@ fn pages_and_exports_are_written_into_the_bundle_or_where_asked() {
         ]));
         serde_json::from_slice::<serde_json::Value>(&fs::read(file).unwrap()).unwrap();
     }
+}
+
+#[test]
+fn trajectory_has_each_answer_as_a_step_with_the_results_of_its_calls() {
+    let place = ExecFolders::new();
+    let traces = tempfile::tempdir().unwrap();
+    let scenario = scenario("approve-command.toml");
+    let bypass = "--dangerously-bypass-approvals-and-sandbox";
+    let mut session = place.command(&["--scenario", &scenario, bypass, "hi"]);
+    session.env("CODEX_ROLLOUT_TRACE_ROOT", traces.path());
+    stdout_of(&session.output().unwrap());
+    let bundle = fs::read_dir(traces.path()).unwrap().next().unwrap();
+    let bundle = bundle.unwrap().path();
+    let path = bundle.to_str().unwrap();
+    let written = stdout_of(&codex(&["debug", "trace-export", path, "--format", "atif"]));
+    let trajectory = fs::read_to_string(written.trim_end()).unwrap();
+    let trajectory: Value = serde_json::from_str(&trajectory).unwrap();
+    assert_eq!(trajectory["schema_version"], "ATIF-v1.7");
+    let steps = trajectory["steps"].as_array().unwrap();
+    let numbers: Vec<u64> = (steps.iter())
+        .map(|step| step["step_id"].as_u64().unwrap())
+        .collect();
+    assert!(numbers.into_iter().eq(1..=steps.len() as u64));
+    let (mut calls, mut tokens) = (0, 0);
+    for step in steps {
+        let made = step["tool_calls"].as_array().into_iter().flatten();
+        let made: Vec<&Value> = made.map(|call| &call["tool_call_id"]).collect();
+        calls += made.len();
+        assert!(made.is_empty() || step["source"] == "agent");
+        let results = step["observation"]["results"].as_array();
+        for result in results.into_iter().flatten() {
+            assert!(made.contains(&&result["source_call_id"]), "{step}");
+        }
+        tokens += step["metrics"]["prompt_tokens"]
+            .as_u64()
+            .unwrap_or_default();
+    }
+    assert!(calls > 0);
+    assert_eq!(trajectory["final_metrics"]["total_prompt_tokens"], tokens);
+    assert_eq!(trajectory["final_metrics"]["total_steps"], steps.len());
 }
 
 /// What a collector gets is OTLP in its binary form, with contents only on request.

@@ -10,7 +10,7 @@ use clap::{Args, ValueEnum};
 use codex_http::fetch;
 use codex_regular_file::OutputFile;
 use codex_rollout_trace::replay_bundle;
-use codex_trace_view::{Contents, encode_otlp, write_otlp, write_perfetto};
+use codex_trace_view::{Contents, encode_otlp, write_atif, write_otlp, write_perfetto};
 
 use crate::output::write_output;
 use crate::trace_problems::{exit_with, report_damage};
@@ -27,6 +27,8 @@ enum ExportFormat {
     OtlpJson,
     /// The same in the binary encoding, which most backends require.
     OtlpProtobuf,
+    /// A trajectory in the Agent Trajectory Interchange Format, with all contents, for evaluation frameworks.
+    Atif,
 }
 
 impl ExportFormat {
@@ -35,6 +37,7 @@ impl ExportFormat {
             Self::Perfetto => "perfetto.json",
             Self::OtlpJson => "otlp.json",
             Self::OtlpProtobuf => "otlp.binpb",
+            Self::Atif => "trajectory.json",
         }
     }
 }
@@ -52,7 +55,7 @@ pub(crate) struct TraceExportArguments {
     /// The output format.
     #[arg(long, value_enum, required_unless_present = "send")]
     format: Option<ExportFormat>,
-    /// The output file; by default `perfetto.json`, `otlp.json` or `otlp.binpb` in the bundle.
+    /// The output file; by default `perfetto.json`, `otlp.json`, `otlp.binpb` or `trajectory.json` in the bundle.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Send the spans to this OTLP/HTTP address. `/v1/traces` is added if it has no path.
@@ -93,6 +96,7 @@ pub(crate) fn run(arguments: TraceExportArguments) -> anyhow::Result<ExitCode> {
             ExportFormat::Perfetto => write_perfetto(&reduction, out),
             ExportFormat::OtlpJson => write_otlp(&reduction, contents, out),
             ExportFormat::OtlpProtobuf => out.write_all(&encode_otlp(&reduction, contents)),
+            ExportFormat::Atif => write_atif(&reduction, out),
         })?;
     }
     report_damage(&reduction.problems, None);

@@ -117,10 +117,13 @@ pub enum HostPurpose {
     Editor { environment_key: Option<String> },
     /// Run one turn without a UI. The API key replaces any other login.
     Exec { api_key: Option<String> },
-    /// Run many rows without a UI. Their threads are kept in this folder instead of the home folder.
+    /// Run many rows without a UI.
     Batch {
         api_key: Option<String>,
+        /// Keeps the threads, instead of the home folder.
         threads: PathBuf,
+        /// Commands cannot change it.
+        run_folder: PathBuf,
     },
 }
 
@@ -132,7 +135,7 @@ impl EngineHost {
         tracing: TraceRecorder,
         purpose: HostPurpose,
     ) -> anyhow::Result<Self> {
-        let mut threads = None;
+        let (mut threads, mut run_folder) = (None, None);
         let (source, api_key, environment_key) = match purpose {
             HostPurpose::Clients => (SessionSource::default(), None, None),
             HostPurpose::Editor { environment_key } => {
@@ -141,9 +144,10 @@ impl EngineHost {
             HostPurpose::Exec { api_key } => (SessionSource::Exec, api_key, None),
             HostPurpose::Batch {
                 api_key,
-                threads: folder,
+                threads: home,
+                run_folder: run,
             } => {
-                threads = Some(folder);
+                (threads, run_folder) = (Some(home), Some(run));
                 (SessionSource::Exec, api_key, None)
             }
         };
@@ -165,6 +169,7 @@ impl EngineHost {
         let launcher = Launcher::of_this_program();
         let folder = configuration.cwd().to_owned();
         let commands = standalone_commands(config, launcher.clone(), folder);
+        commands.engine_files.program_files.add(run_folder);
         let (home, databases) = match &threads {
             Some(folder) => (folder, folder),
             None => (&config.home, &config.storage.sqlite_home),

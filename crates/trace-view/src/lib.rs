@@ -4,6 +4,7 @@
 //! bundle format and the reduced graph; how the graph comes about is `codex-rollout-trace`'s business, and where the
 //! results go is the caller's.
 
+mod atif;
 mod diff;
 mod explain;
 mod markdown;
@@ -16,6 +17,7 @@ mod scenario;
 mod timeline;
 mod view;
 
+pub use atif::{ATIF_VERSION, write_atif};
 pub use diff::{
     AgentComparison, Divergence, RunComparison, RunStep, StepPair, diff_traces, write_diff_page,
 };

@@ -68,6 +68,7 @@ pub(super) fn run(arguments: &RunArguments, settings: &SettingsFlags) -> anyhow:
         let purpose = HostPurpose::Batch {
             api_key: non_blank(KEY_VARIABLE),
             threads: worker.home().to_owned(),
+            run_folder: folder.path().to_owned(),
         };
         let remote = RemoteFlags::default();
         let connected =
