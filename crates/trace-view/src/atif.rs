@@ -112,7 +112,7 @@ impl<'t> TrajectoryExporter<'t> {
     fn add_items(&self, ids: &[ItemId], steps: &mut Steps) {
         for id in ids {
             if let Some(item) = self.trace.conversation_items.get(id)
-                && steps.seen.insert(id.clone())
+                && steps.seen.insert(*id)
             {
                 self.add_item(item, steps);
             }
@@ -157,7 +157,7 @@ impl<'t> TrajectoryExporter<'t> {
             let Some(item) = self.trace.conversation_items.get(id) else {
                 continue;
             };
-            steps.seen.insert(id.clone());
+            steps.seen.insert(*id);
             let text = item.body.shown();
             match item.kind {
                 ItemKind::Message => texts.push(text),
