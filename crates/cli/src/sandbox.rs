@@ -175,10 +175,7 @@ async fn run_confined(
 /// A network that leads to no host, so that what a command wants is noted. Other limits still hold.
 fn every_host_refused() -> HostLimit {
     HostLimit {
-        hosts: Some(HostList {
-            owner: ListOwner::Permissions,
-            entries: Vec::new(),
-        }),
+        hosts: Some(HostList::new(ListOwner::Permissions, Vec::new())),
         opens: true,
         ..HostLimit::closing("`--network-log`", LimitedCommands::Confined)
     }

@@ -143,10 +143,7 @@ impl RuleSet {
             count => format!("{} and {count} more", named(rule)),
         });
         HostRules {
-            list: HostList {
-                owner: ListOwner::Rules,
-                entries,
-            },
+            list: HostList::new(ListOwner::Rules, entries),
             limiting,
             unknown: unclear.chain(unread).collect(),
         }

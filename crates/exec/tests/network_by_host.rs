@@ -220,8 +220,11 @@ fn plan_with(list: &str, levels: EnforcementLevels) -> LaunchPlan {
     let mut limits = NetworkLimits::default();
     limits.add(HostLimit {
         hosts: Some(HostList {
-            owner: ListOwner::Feature,
-            entries: list.split_whitespace().map(entry).collect(),
+            upstream_proxy: true,
+            ..HostList::new(
+                ListOwner::Feature,
+                list.split_whitespace().map(entry).collect(),
+            )
         }),
         ..HostLimit::closing("`s`", LimitedCommands::Confined)
     });
@@ -312,6 +315,7 @@ mod parts {
     pub(super) fn run(name: &str, port: u16) {
         match name.split_once('=').unwrap_or((name, "")) {
             ("reach", hosts) => hosts.split(',').for_each(|host| reach(host, port)),
+            ("get", hosts) => hosts.split(',').for_each(|host| get(host, port)),
             ("names", _) => names(),
             ("flip", _) => flip(port),
             ("attacks", _) => attacks(port),
@@ -357,6 +361,25 @@ mod parts {
             outcome(reached),
             if slow { " slowly" } else { "" }
         );
+    }
+
+    /// A plain request; no variable tells of a proxy.
+    fn get(host: &str, port: u16) {
+        assert!(
+            std::env::var_os("http_proxy").is_none() && std::env::var_os("HTTPS_PROXY").is_none()
+        );
+        let answered = connect(host, port).and_then(|mut stream| {
+            stream.write_all(
+                format!(
+                    "GET /x HTTP/1.1\r\nHost: {host}\r\n\r\nGET http://deny.test/ HTTP/1.1\r\n\r\n"
+                )
+                .as_bytes(),
+            )?;
+            let mut text = String::new();
+            stream.read_to_string(&mut text)?;
+            Ok(text.lines().last().unwrap_or_default().to_owned())
+        });
+        tell!("{host} {}", outcome(answered));
     }
 
     /// Asks a server of the machine's own choice, and one that does not exist, over datagrams and connections.
@@ -951,6 +974,68 @@ async fn much_is_relayed_in_both_directions() {
             "{out}"
         );
     }
+}
+
+/// A proxy that says what it was asked for, and answers everything itself.
+async fn proxy(listener: tokio::net::TcpListener, asked: watch::Sender<Vec<String>>) {
+    loop {
+        let (mut connection, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(
+                tokio::io::AsyncReadExt::read_u8(&mut connection)
+                    .await
+                    .unwrap(),
+            );
+        }
+        let head = String::from_utf8(head).unwrap();
+        let first = head.lines().next().unwrap().to_owned();
+        let tunnel = first.starts_with("CONNECT");
+        asked.send_modify(|asked| asked.push(first));
+        let answer: &[u8] = if tunnel {
+            b"HTTP/1.1 200 fine\r\n\r\nhello\n"
+        } else {
+            b"HTTP/1.1 200 fine\r\nContent-Length: 6\r\n\r\nhello\n"
+        };
+        tokio::io::AsyncWriteExt::write_all(&mut connection, answer)
+            .await
+            .unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_proxy_of_the_machine_gets_what_is_allowed_and_nothing_else() {
+    if !is_possible() {
+        return;
+    }
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, asked) = watch::channel(Vec::new());
+    let serving = tokio::spawn(proxy(listener, sender));
+    let network = network();
+    for (name, port) in [
+        ("get=own.test,deny.test,other.test", 80),
+        ("reach=own.test,deny.test", 8443),
+    ] {
+        let mut launch = with_network(part(name, port), "+own.test -deny.test", &network);
+        for variable in ["http_proxy", "HTTPS_PROXY"] {
+            launch
+                .environment
+                .push((variable.into(), address.clone().into()));
+        }
+        let out = output(launch).await;
+        let reached: Vec<_> = out.lines().filter(|line| line.contains("hello")).collect();
+        assert_eq!(reached, ["own.test hello"], "{out}");
+    }
+    let asked = asked.borrow().clone();
+    assert_eq!(
+        asked,
+        [
+            "GET http://own.test/x HTTP/1.1",
+            "CONNECT own.test:8443 HTTP/1.1"
+        ]
+    );
+    serving.abort();
 }
 
 #[tokio::test]

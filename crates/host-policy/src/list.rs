@@ -45,9 +45,21 @@ pub enum ListOwner {
 pub struct HostList {
     pub owner: ListOwner,
     pub entries: Vec<HostEntry>,
+    /// Whether connections may go through the proxy of this machine.
+    #[serde(default)]
+    pub upstream_proxy: bool,
 }
 
 impl HostList {
+    #[must_use]
+    pub fn new(owner: ListOwner, entries: Vec<HostEntry>) -> Self {
+        Self {
+            owner,
+            entries,
+            upstream_proxy: false,
+        }
+    }
+
     /// The strictest of the entries about a host.
     pub(crate) fn decision(&self, host: &Host, port: u16) -> Option<HostDecision> {
         let entries = self.entries.iter();

@@ -121,6 +121,16 @@ impl HostPolicy {
         })
     }
 
+    /// Whether connections may go through the proxy of this machine: somebody allows it, and every administrator who has a list.
+    #[must_use]
+    pub fn allows_upstream_proxy(&self) -> bool {
+        let of_administrators = self.lists.iter();
+        let mut of_administrators =
+            of_administrators.filter(|list| matches!(list.owner, ListOwner::Administrator { .. }));
+        self.lists.iter().any(|list| list.upstream_proxy)
+            && of_administrators.all(|list| list.upstream_proxy)
+    }
+
     /// What the lists allow, as they write it, each once.
     #[must_use]
     pub fn allowed(&self) -> Vec<String> {

@@ -351,10 +351,7 @@ mod tests {
 
     fn listed(setting: &str, owner: ListOwner, opens: bool) -> HostLimit {
         HostLimit {
-            hosts: Some(HostList {
-                owner,
-                entries: Vec::new(),
-            }),
+            hosts: Some(HostList::new(owner, Vec::new())),
             opens,
             ..HostLimit::closing(setting, LimitedCommands::Confined)
         }

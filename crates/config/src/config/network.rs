@@ -99,8 +99,8 @@ fn administrator(
     }
     let only = required.managed_allowed_domains_only == Some(true);
     Ok(HostList {
-        owner: ListOwner::Administrator { source, only },
-        entries,
+        upstream_proxy: required.allow_upstream_proxy == Some(true),
+        ..HostList::new(ListOwner::Administrator { source, only }, entries)
     })
 }
 
@@ -135,7 +135,10 @@ pub(super) fn host_list(
         file.allowed_domains.as_ref(),
         file.denied_domains.as_ref(),
     )?;
-    Ok(HostList { owner, entries })
+    Ok(HostList {
+        upstream_proxy: file.allow_upstream_proxy == Some(true),
+        ..HostList::new(owner, entries)
+    })
 }
 
 fn lists(

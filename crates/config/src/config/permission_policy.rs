@@ -81,10 +81,7 @@ impl NamedPermissions {
         (self.network && !self.network_limits.is_empty()).then(|| HostLimit {
             setting: format!("`permissions.{name}.network.enabled`"),
             commands: LimitedCommands::Confined,
-            hosts: Some(HostList {
-                owner: ListOwner::Permissions,
-                entries: Vec::new(),
-            }),
+            hosts: Some(HostList::new(ListOwner::Permissions, Vec::new())),
             opens: true,
         })
     }

@@ -159,10 +159,7 @@ pub(super) fn named_permissions(
             let mut hosts = Some(host_list(network, ListOwner::Permissions));
             for key in network.limiting_keys() {
                 let setting = format!("`permissions.{name}.network.{key}`");
-                let nothing = HostList {
-                    owner: ListOwner::Permissions,
-                    entries: Vec::new(),
-                };
+                let nothing = HostList::new(ListOwner::Permissions, Vec::new());
                 let hosts = hosts.take().unwrap_or(Ok(nothing));
                 let limit = limit(setting, LimitedCommands::Confined, hosts);
                 base.network_limits.push(limit);

@@ -66,7 +66,8 @@ pub struct NetworkFile {
     pub socks_url: Option<String>,
     /// About the reference's proxy; there is none here.
     pub enable_socks5_udp: Option<bool>,
-    /// About the reference's proxy; there is none here.
+    /// Whether connections to allowed hosts go through the proxy that `HTTP_PROXY`, `HTTPS_PROXY` or `ALL_PROXY` name.
+    /// Default: `false`.
     pub allow_upstream_proxy: Option<bool>,
     /// About the reference's proxy; there is none here.
     pub transparent_tcp: Option<bool>,

@@ -26,7 +26,7 @@ use crate::unix::start_request::StartRequest;
 use crate::unix::streams::OurEnds;
 pub(crate) use crate::unix::{END_OF_TERMINAL_INPUT, InputPipe, OutputPipe, as_typed};
 pub use crate::unix::{Terminal, has_program};
-use network::Relay;
+use network::{Relay, UpstreamProxies};
 use spawner::SpawnerHandle;
 
 /// The running program, even if its file was replaced.
@@ -74,6 +74,9 @@ impl LinuxBackend {
         let clone_flags = namespaces.unwrap_or_default();
         let hosts = confinement.as_ref().and_then(|plan| plan.hosts()).cloned();
         let (mut inherited, mut environment) = (launch.inherited, launch.environment);
+        // Later variables take precedence, so they are looked at first.
+        let own = environment.iter().rev().map(|(name, value)| (name, value));
+        let proxies = UpstreamProxies::of(own.chain(inherited.iter()));
         if hosts.is_some() {
             // A proxy of this machine is not there for the command, and would hide from it which hosts it may reach.
             let is_proxy =
@@ -100,7 +103,7 @@ impl LinuxBackend {
             Some(hosts) => {
                 let (ours, theirs) = network::control::pair()
                     .map_err(|error| SpawnError::Supervisor(error.into()))?;
-                let relay = Relay::start(ours, hosts, launch.network);
+                let relay = Relay::start(ours, hosts, launch.network, proxies);
                 (Some(relay.map_err(SpawnError::Supervisor)?), Some(theirs))
             }
             None => (None, None),

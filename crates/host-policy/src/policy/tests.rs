@@ -29,10 +29,7 @@ fn list(text: &str) -> HostList {
             },
         }
     };
-    HostList {
-        owner,
-        entries: entries.split_whitespace().map(entry).collect(),
-    }
+    HostList::new(owner, entries.split_whitespace().map(entry).collect())
 }
 
 fn verdict(lists: &[&str], host: &str, port: u16) -> Verdict {
@@ -188,4 +185,20 @@ fn a_name_leads_to_a_local_address_only_if_that_is_named() {
     assert!(to("feature: +a.test +127.0.0.1", "127.0.0.1"));
     assert!(!to("feature: +a.test +10.0.0.1 -10.0.0.1", "10.0.0.1"));
     assert!(!to("feature: +a.test -93.184.216.40", "93.184.216.40"));
+}
+
+#[test]
+fn a_proxy_is_used_if_somebody_allows_it_and_no_administrator_leaves_it_out() {
+    let allows = |lists: &[(&str, bool)]| {
+        let lists = lists.iter().map(|(text, upstream_proxy)| HostList {
+            upstream_proxy: *upstream_proxy,
+            ..list(text)
+        });
+        HostPolicy::new(lists.collect()).allows_upstream_proxy()
+    };
+    assert!(!allows(&[]));
+    assert!(!allows(&[("feature:", false)]));
+    assert!(allows(&[("feature:", false), ("permissions:", true)]));
+    assert!(!allows(&[("admin:", false), ("permissions:", true)]));
+    assert!(allows(&[("admin:", true), ("feature:", false)]));
 }

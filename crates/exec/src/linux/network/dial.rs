@@ -26,12 +26,8 @@ pub(super) async fn dial(
     policy: &HostPolicy,
     names: &dyn NameResolver,
 ) -> Result<TcpStream, String> {
-    let addresses = match host {
-        Host::Address(address) => vec![*address],
-        Host::Name(name) => allowed(resolve(name, names).await?, port, policy)?,
-    };
     let mut reason = "it has no address".to_owned();
-    for address in addresses {
+    for address in addresses(host, port, policy, names).await? {
         match timeout(
             CONNECT_LIMIT,
             TcpStream::connect(SocketAddr::new(address, port)),
@@ -44,6 +40,19 @@ pub(super) async fn dial(
         }
     }
     Err(reason)
+}
+
+/// The addresses of a host that may be connected to. An error is a reason for people.
+pub(super) async fn addresses(
+    host: &Host,
+    port: u16,
+    policy: &HostPolicy,
+    names: &dyn NameResolver,
+) -> Result<Vec<IpAddr>, String> {
+    match host {
+        Host::Address(address) => Ok(vec![*address]),
+        Host::Name(name) => allowed(resolve(name, names).await?, port, policy),
+    }
 }
 
 async fn resolve(name: &str, names: &dyn NameResolver) -> Result<Vec<IpAddr>, String> {
@@ -87,10 +96,10 @@ mod tests {
             pattern: HostPattern::parse(pattern).unwrap(),
             decision: HostDecision::Allow,
         };
-        let policy = HostPolicy::new(vec![HostList {
-            owner: ListOwner::Feature,
-            entries: vec![entry("*"), entry("10.0.0.1")],
-        }]);
+        let policy = HostPolicy::new(vec![HostList::new(
+            ListOwner::Feature,
+            vec![entry("*"), entry("10.0.0.1")],
+        )]);
         let addresses = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
         let check = |texts: &[&str]| allowed(addresses(texts), 80, &policy);
         let mixed = [

@@ -6,18 +6,20 @@
 //! refusal by the kernel. All ends with the supervisor of the command, and with this process.
 //!
 //! Code map: `service` (decides, opens listeners), `notification` (reported calls), `names` and `dns` (names and their invented
-//! addresses), `relay` and `dial` (connections), `client_hello` (the name in the first bytes of TLS), `control` (the socket to the
+//! addresses), `relay`, `dial`, `upstream` and `http_request` (connections, also through a proxy), `client_hello` (the name in the first bytes of TLS), `control` (the socket to the
 //! supervisor), `sys` (system calls).
 
 mod client_hello;
 pub(super) mod control;
 mod dial;
 mod dns;
+mod http_request;
 mod names;
 mod notification;
 mod relay;
 mod service;
 mod sys;
+mod upstream;
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -25,6 +27,8 @@ use std::sync::Arc;
 
 use codex_host_policy::HostPolicy;
 use tokio::task::JoinHandle;
+
+pub(super) use upstream::UpstreamProxies;
 
 use crate::network::CommandNetwork;
 
@@ -39,8 +43,10 @@ impl Relay {
         control: OwnedFd,
         hosts: Arc<HostPolicy>,
         network: CommandNetwork,
+        proxies: UpstreamProxies,
     ) -> io::Result<Self> {
-        let service = service::Service::new(control, hosts, network)?;
+        let upstream = hosts.allows_upstream_proxy().then_some(proxies);
+        let service = service::Service::new(control, hosts, network, upstream)?;
         Ok(Self {
             service: tokio::spawn(service.serve()),
         })

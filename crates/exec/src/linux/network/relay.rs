@@ -15,7 +15,9 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::client_hello::{self, FirstBytes, LONGEST_HELLO};
-use super::dial::dial;
+use super::dial::{addresses, dial};
+use super::http_request::{self, ForwardedRequest, RequestHead};
+use super::upstream::{ProxyAddress, UpstreamProxies};
 use crate::network::{NameResolver, NetworkLog};
 
 /// What is read at once. Nothing more is read until it is written.
@@ -36,6 +38,8 @@ pub(super) struct RelaySettings {
     pub(super) policy: Arc<HostPolicy>,
     pub(super) log: NetworkLog,
     pub(super) names: Arc<dyn NameResolver>,
+    /// Used if the settings allow it.
+    pub(super) upstream: Option<UpstreamProxies>,
     pub(super) connections: Arc<Semaphore>,
 }
 
@@ -87,6 +91,15 @@ enum Cut {
     Refused(String),
 }
 
+impl Cut {
+    fn into_reason(self) -> Result<(), String> {
+        match self {
+            Self::Broken => Ok(()),
+            Self::Refused(reason) => Err(reason),
+        }
+    }
+}
+
 impl From<io::Error> for Cut {
     fn from(_: io::Error) -> Self {
         Self::Broken
@@ -100,11 +113,16 @@ async fn relay(
     port: u16,
     settings: &RelaySettings,
 ) -> Result<(), String> {
-    let mut outside = match dial(host, port, &settings.policy, settings.names.as_ref()).await {
+    let opened = open(&mut command, host, port, settings).await;
+    let Outside {
+        stream: mut outside,
+        first,
+        body,
+    } = match opened {
         Ok(outside) => outside,
-        Err(reason) => {
+        Err(cut) => {
             reset(command);
-            return Err(reason);
+            return cut.into_reason();
         }
     };
     // Small messages are passed on at once.
@@ -114,10 +132,14 @@ async fn relay(
     let relayed = {
         let (from_command, to_command) = command.split();
         let (from_outside, to_outside) = outside.split();
-        tokio::try_join!(
-            send(from_command, to_outside, host, &sent),
-            copy(from_outside, to_command, Vec::new(), &received),
-        )
+        let out = async {
+            match body {
+                Some(body) => send_request(from_command, to_outside, first, body, &sent).await,
+                None => send(from_command, to_outside, first, host, &sent).await,
+            }
+        };
+        let back = copy(from_outside, to_command, Vec::new(), &received);
+        tokio::try_join!(out, back)
     };
     let (sent, received) = (sent.into_inner(), received.into_inner());
     settings.log.count(host, port, sent, received);
@@ -127,9 +149,104 @@ async fn relay(
     // Each side sees that the other one did not end as it should.
     reset(command);
     reset(outside);
-    match cut {
-        Cut::Broken => Ok(()),
-        Cut::Refused(reason) => Err(reason),
+    cut.into_reason()
+}
+
+/// A connection to where the host is reached.
+struct Outside {
+    stream: TcpStream,
+    /// What is sent first.
+    first: Vec<u8>,
+    /// If one request is relayed through a proxy: how much of its body follows.
+    body: Option<u64>,
+}
+
+impl Outside {
+    fn plain(stream: TcpStream, first: Vec<u8>) -> Self {
+        Self {
+            stream,
+            first,
+            body: None,
+        }
+    }
+}
+
+async fn open(
+    command: &mut TcpStream,
+    host: &Host,
+    port: u16,
+    settings: &RelaySettings,
+) -> Result<Outside, Cut> {
+    let proxy = match &settings.upstream {
+        Some(proxies) => proxies.of_host(host, port).map_err(Cut::Refused)?,
+        None => None,
+    };
+    let Some(proxy) = proxy else {
+        let dialed = dial(host, port, &settings.policy, settings.names.as_ref()).await;
+        return Ok(Outside::plain(dialed.map_err(Cut::Refused)?, Vec::new()));
+    };
+    // What may not be reached directly may not be reached through a proxy.
+    let checked = addresses(host, port, &settings.policy, settings.names.as_ref()).await;
+    checked.map_err(Cut::Refused)?;
+    let mut first = Vec::new();
+    if port == HTTP_PORT {
+        let request = read_request(command, host, &proxy, &mut first).await?;
+        if let Some(request) = request {
+            let mut head = request.head;
+            let begun = first.len().saturating_sub(request.read) as u64;
+            // What follows the body is another request, which is not passed on.
+            let begun = begun.min(request.body);
+            let end = request.read + usize::try_from(begun).unwrap_or(0);
+            head.extend_from_slice(&first[request.read..end]);
+            return Ok(Outside {
+                stream: proxy.connect().await.map_err(Cut::Refused)?,
+                first: head,
+                body: Some(request.body - begun),
+            });
+        }
+    }
+    let stream = proxy.tunnel(host, port).await.map_err(Cut::Refused)?;
+    Ok(Outside::plain(stream, first))
+}
+
+const HTTP_PORT: u16 = 80;
+
+/// Reads the head of a request; none if it is no request that can be made anew.
+async fn read_request(
+    command: &mut TcpStream,
+    host: &Host,
+    proxy: &ProxyAddress,
+    first: &mut Vec<u8>,
+) -> Result<Option<ForwardedRequest>, Cut> {
+    loop {
+        match http_request::read(first, host, &proxy.authorization_line()) {
+            RequestHead::Request(request) => return Ok(Some(request)),
+            RequestHead::Other => return Ok(None),
+            RequestHead::Refused(reason) => return Err(Cut::Refused(reason.to_owned())),
+            RequestHead::Incomplete => {}
+        }
+        let reading = timeout(HELLO_LIMIT, command.read_buf(first));
+        if reading.await.map_err(|_| Cut::Broken)?? == 0 {
+            return Err(Cut::Broken);
+        }
+    }
+}
+
+/// Sends a request: what is there already, and the rest of its body.
+async fn send_request(
+    from: ReadHalf<'_>,
+    mut to: WriteHalf<'_>,
+    first: Vec<u8>,
+    body: u64,
+    count: &AtomicU64,
+) -> Result<(), Cut> {
+    to.write_all(&first).await?;
+    let rest = tokio::io::copy(&mut from.take(body), &mut to).await?;
+    count.fetch_add(first.len() as u64 + rest, Ordering::Relaxed);
+    if rest == body {
+        Ok(())
+    } else {
+        Err(Cut::Broken)
     }
 }
 
@@ -137,10 +254,10 @@ async fn relay(
 async fn send(
     mut from: ReadHalf<'_>,
     to: WriteHalf<'_>,
+    mut first: Vec<u8>,
     host: &Host,
     count: &AtomicU64,
 ) -> Result<(), Cut> {
-    let mut first = Vec::new();
     if let Host::Name(_) = host {
         let reading = first_bytes(&mut from, host, &mut first);
         // Nothing at all may come for as long as the server talks.

@@ -27,6 +27,7 @@ use super::names::InventedAddresses;
 use super::notification::{self, Target};
 use super::relay::{self, MOST_CONNECTIONS, RelaySettings};
 use super::sys::{self, ReportedCall};
+use super::upstream::UpstreamProxies;
 use crate::network::{CommandNetwork, HostAnswer, HostQuestions};
 
 /// The most addresses that a command connects to.
@@ -87,6 +88,7 @@ impl Service {
         control: OwnedFd,
         hosts: Arc<HostPolicy>,
         network: CommandNetwork,
+        upstream: Option<UpstreamProxies>,
     ) -> io::Result<Self> {
         let flags = rustix::fs::fcntl_getfl(&control)?;
         rustix::fs::fcntl_setfl(&control, flags | OFlags::NONBLOCK)?;
@@ -105,6 +107,7 @@ impl Service {
                 policy: hosts,
                 log: network.log,
                 names: network.names,
+                upstream,
                 connections: Arc::new(Semaphore::new(MOST_CONNECTIONS)),
             }),
         })
