@@ -203,7 +203,10 @@ impl<C: Consumer> Fold<C> {
             EventMsg::ExecCommandBegin(begin) => {
                 self.start(context, &begin.turn_id, item::command_begun(begin));
             }
-            EventMsg::ExecApprovalRequest(request) if request.approval_id.is_none() => {
+            EventMsg::ExecApprovalRequest(request)
+                // A question about a connection has an id of its own, and its command an item already.
+                if request.approval_id.is_none() && request.network_approval_context.is_none() =>
+            {
                 if self.never_began(context, &request.turn_id, &request.call_id) {
                     let item = item::command_asked(request);
                     self.consumer

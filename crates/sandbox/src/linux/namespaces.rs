@@ -93,7 +93,13 @@ pub(super) fn enter(
 
     own_devices(devices).with_step(|| ConfineStep::Mount("/dev".into()))?;
     for mount in &mounts {
-        attach(&mount.tree, &mount.path).with_step(|| ConfineStep::Mount(mount.path.clone()))?;
+        let attached = attach(&mount.tree, &mount.path);
+        if mount.kind == MountKind::Resolver {
+            // Over a file that was deleted nothing can be mounted. The real file leads nowhere else: names in it are addresses
+            // for the relay, and servers that it names are answered by it.
+            continue;
+        }
+        attached.with_step(|| ConfineStep::Mount(mount.path.clone()))?;
     }
     if processes {
         own_processes().with_step(|| ConfineStep::Mount("/proc".into()))?;
@@ -235,7 +241,7 @@ const RESOLVER_FILES: [(&str, &str); 3] = [
     ("/etc/hosts", "127.0.0.1 localhost\n::1 localhost\n"),
     (
         "/etc/nsswitch.conf",
-        "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nservices: files\nprotocols: files\n",
+        "passwd: files\ngroup: files\nshadow: files\nhosts: dns\nservices: files\nprotocols: files\n",
     ),
 ];
 
