@@ -5,9 +5,10 @@ use std::time::Duration;
 use codex_core::StartingThread;
 use codex_model_client::Prompt;
 use codex_protocol::{
-    AgentMessagePart, AgentStatus, AskForApproval, ContentItem, ExecCommandBeginEvent,
-    ExecCommandEndEvent, ExecCommandSource, ExecCommandStatus, FunctionCallOutputBody,
-    ParsedCommand, RawText, ResponseItem, SessionSource, SubAgentSource, TokenUsage,
+    AgentMessagePart, AgentStatus, AskForApproval, CommandConnections, ContentItem,
+    ExecCommandBeginEvent, ExecCommandEndEvent, ExecCommandSource, ExecCommandStatus,
+    FunctionCallOutputBody, ParsedCommand, RawText, ResponseItem, SessionSource, SubAgentSource,
+    TokenUsage,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -187,6 +188,8 @@ pub(crate) struct CommandEnded {
     duration: Duration,
     formatted_output: String,
     status: ExecCommandStatus,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    network: Vec<CommandConnections>,
 }
 
 impl CommandEnded {
@@ -209,6 +212,7 @@ impl CommandEnded {
             duration: event.duration,
             formatted_output: event.formatted_output,
             status: event.status,
+            network: event.network,
         }
     }
 }

@@ -114,4 +114,26 @@ pub struct ExecCommandEndEvent {
     /// The output as the model receives it.
     pub formatted_output: String,
     pub status: ExecCommandStatus,
+    /// What the command reached and did not reach, if its network is limited to hosts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<CommandConnections>,
+}
+
+/// The connections of a command to one host and port.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandConnections {
+    pub host: String,
+    pub port: u16,
+    /// How many have ended.
+    #[serde(default)]
+    pub connections: u64,
+    /// The bytes from the command.
+    #[serde(default)]
+    pub sent: u64,
+    /// The bytes to the command.
+    #[serde(default)]
+    pub received: u64,
+    /// Why a connection was refused; none if they were relayed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
 }

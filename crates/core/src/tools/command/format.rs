@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use codex_exec::{
-    CaptureLimits, CapturedOutput, ExitStatus, OutputCapture, OutputChunk, OutputStream,
+    CaptureLimits, CapturedOutput, ExitStatus, NetworkLog, OutputCapture, OutputChunk, OutputStream,
 };
-use codex_protocol::TruncationPolicy;
+use codex_protocol::{CommandConnections, TruncationPolicy};
 use serde_json::json;
 
-use super::item::CommandEnd;
+use super::item::{CommandEnd, connections};
 use crate::history::truncate::{byte_budget, formatted_cut, middle_cut};
 
 /// The bytes that are kept of both streams together.
@@ -69,6 +69,8 @@ pub(crate) struct CommandOutcome {
     pub(crate) elapsed: Duration,
     /// The connections that were refused, in words; none if none was.
     pub(crate) refusals: Option<String>,
+    /// All connections.
+    pub(crate) network: Vec<CommandConnections>,
 }
 
 impl CommandOutcome {
@@ -94,11 +96,17 @@ impl CommandOutcome {
             stderr,
             elapsed,
             refusals: None,
+            network: Vec::new(),
         }
     }
 
-    pub(crate) fn with_refusals(self, refusals: Option<String>) -> Self {
-        Self { refusals, ..self }
+    /// Adds what the network of the command has noted.
+    pub(crate) fn with_network(self, log: &NetworkLog) -> Self {
+        Self {
+            refusals: log.take_refusals(),
+            network: connections(log),
+            ..self
+        }
     }
 
     pub(crate) fn is_success(&self) -> bool {
@@ -152,6 +160,7 @@ impl CommandOutcome {
             stderr: self.stderr.clone(),
             exit_code: self.exit_code,
             duration: self.elapsed,
+            network: self.network.clone(),
         }
     }
 }
@@ -213,6 +222,7 @@ mod tests {
             stderr: String::new(),
             elapsed: Duration::from_millis(millis),
             refusals: None,
+            network: Vec::new(),
         }
     }
 

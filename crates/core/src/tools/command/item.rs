@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_exec::{OutputChunk, OutputStream};
+use codex_exec::{NetworkLog, OutputChunk, OutputStream};
 use codex_protocol::{
-    Base64Bytes, EventMsg, ExecCommandBeginEvent, ExecCommandEndEvent, ExecCommandOutputDeltaEvent,
-    ExecCommandStatus, ExecOutputStream,
+    Base64Bytes, CommandConnections, EventMsg, ExecCommandBeginEvent, ExecCommandEndEvent,
+    ExecCommandOutputDeltaEvent, ExecCommandStatus, ExecOutputStream,
 };
 
 use crate::events::TurnEmitter;
@@ -37,6 +37,7 @@ pub(crate) struct CommandEnd {
     pub(crate) formatted: String,
     pub(crate) exit_code: i32,
     pub(crate) duration: Duration,
+    pub(crate) network: Vec<CommandConnections>,
 }
 
 impl CommandItem {
@@ -132,8 +133,32 @@ impl CommandItem {
                 duration: end.duration,
                 formatted_output: end.formatted,
                 status,
+                network: end.network,
             })));
     }
+}
+
+/// What a command reached and did not reach.
+pub(crate) fn connections(log: &NetworkLog) -> Vec<CommandConnections> {
+    let reached = log.reached().into_iter();
+    let reached = reached.map(|reached| CommandConnections {
+        host: reached.host.to_string(),
+        port: reached.port,
+        connections: reached.connections,
+        sent: reached.sent,
+        received: reached.received,
+        refused: None,
+    });
+    let refused = log.refused().into_iter();
+    let refused = refused.map(|refused| CommandConnections {
+        host: refused.host.to_string(),
+        port: refused.port,
+        connections: 0,
+        sent: 0,
+        received: 0,
+        refused: Some(refused.reason),
+    });
+    reached.chain(refused).collect()
 }
 
 impl CommandEnd {

@@ -8,7 +8,7 @@ mod run;
 
 pub(crate) use begin::command_item;
 pub(crate) use format::{OutputLayout, structured, with_refusals};
-pub(crate) use item::{CommandEnd, CommandItem};
+pub(crate) use item::{CommandEnd, CommandItem, connections};
 pub(crate) use request::{ApprovalArguments, approval_properties};
 pub(crate) use run::{
     CommandRequest, DECLINED, attempt, effect, launch, run_command, spawn_problem,

@@ -256,7 +256,7 @@ pub(crate) async fn attempt(
     };
     let elapsed = clock.elapsed().saturating_sub(started);
     let outcome = CommandOutcome::of(exit_reason, kept, elapsed);
-    Ok(outcome.with_refusals(network.take_refusals()))
+    Ok(outcome.with_network(&network))
 }
 
 async fn forward_output(

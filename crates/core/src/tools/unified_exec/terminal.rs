@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::ports::{Clock, RunningProcess};
 use crate::thread::BackgroundTerminal;
-use crate::tools::command::{CommandEnd, CommandItem};
+use crate::tools::command::{CommandEnd, CommandItem, connections};
 use crate::tools::turn_checkpoints::WatchedCommand;
 use crate::turn_rights::TurnRights;
 
@@ -291,6 +291,7 @@ impl TerminalWatcher {
             aggregated: text,
             exit_code,
             duration,
+            network: connections(&self.terminal.network),
         };
         let denied_command = DeniedCommand {
             item: self.item,
