@@ -763,3 +763,26 @@ async fn where_nobody_may_be_asked_a_host_is_refused_and_the_model_is_told_what_
     );
     machine.server.finish().await.unwrap();
 }
+
+#[test]
+fn a_command_can_be_run_to_see_which_hosts_it_wants() {
+    if !is_possible() {
+        return;
+    }
+    let home = home_with("");
+    let script = "for host in a.test/443 93.184.216.40/80 b.test/5432 a.test/443 127.0.0.1/9; do \
+                  (exec 3<>/dev/tcp/$host) 2>/dev/null && echo REACHED; done; exit 3";
+    let output = std::process::Command::new(PROGRAM)
+        .args(["sandbox", "--network-log", "--", "/bin/bash", "-c", script])
+        .env("CODEX_HOME", home.path())
+        .current_dir(home.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        "network_rule(host=\"a.test\", protocol=\"https\", decision=\"allow\")\n\
+         network_rule(host=\"93.184.216.40\", protocol=\"http\", decision=\"allow\")\n\
+         network_rule(host=\"b.test:5432\", protocol=\"socks5_tcp\", decision=\"allow\")\n"
+    );
+}

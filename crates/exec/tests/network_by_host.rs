@@ -325,6 +325,8 @@ mod parts {
             ("tls", names) => tls(names, port),
             ("bulk", host) => bulk(host, port),
             ("many", host) => many(host, port),
+            ("flood", host) => flood(host, port),
+            ("storm", host) => storm(host, port),
             ("connections", host) => connections(host, port),
             ("hello", host) => hello(host, port),
             (other, _) => panic!("{other}"),
@@ -702,6 +704,42 @@ mod parts {
         tell!("done");
     }
 
+    /// Sends as much as is taken by somebody who never reads.
+    fn flood(host: &str, port: u16) {
+        let stream = connect(host, port).unwrap();
+        stream
+            .set_write_timeout(Some(Duration::from_secs(1)))
+            .unwrap();
+        let block = vec![7; 64 * 1024];
+        let mut total = 0;
+        while total < 256 * 1024 * 1024 {
+            match (&stream).write(&block) {
+                Ok(written) => total += written,
+                Err(_) => break,
+            }
+        }
+        tell!("less than 64 MiB: {}", total < 64 * 1024 * 1024);
+    }
+
+    /// Connects to many ports of many names from several threads at once.
+    fn storm(host: &str, port: u16) {
+        let addresses: Vec<_> = (0..400)
+            .map(|number| format!("{number}.wild.test:{}", 1000 + number))
+            .collect();
+        std::thread::scope(|scope| {
+            for part in addresses.chunks(50) {
+                scope.spawn(move || {
+                    for address in part {
+                        let connected = TcpStream::connect(address);
+                        assert!(connected.is_err(), "{address}");
+                    }
+                });
+            }
+        });
+        let reached = connect(host, port).and_then(|stream| greeting(&stream));
+        tell!("{host} {}", outcome(reached));
+    }
+
     /// More connections at once than are relayed.
     fn connections(host: &str, port: u16) {
         let address = SocketAddr::from((resolved(host), port));
@@ -1036,6 +1074,40 @@ async fn the_proxy_of_the_machine_gets_what_is_allowed_and_nothing_else() {
         ]
     );
     serving.abort();
+}
+
+#[tokio::test]
+async fn what_is_not_read_is_not_kept() {
+    if !is_possible() {
+        return;
+    }
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let network = network();
+    let launch = with_network(part("flood=own.test", port), "+own.test", &network);
+    let running = tokio::spawn(output(launch));
+    let _kept_open = listener.accept().await.unwrap();
+    assert_eq!(running.await.unwrap(), "less than 64 MiB: true");
+}
+
+#[tokio::test]
+async fn many_refused_connections_at_once_do_not_keep_others_from_being_relayed() {
+    if !is_possible() {
+        return;
+    }
+    let (server, network) = (Server::start(), network());
+    let launch = with_network(
+        part("storm=own.test", server.port),
+        "+own.test -*.wild.test",
+        &network,
+    );
+    assert_eq!(output(launch).await, "own.test hello");
+    assert_eq!(server.accepted(), 1);
+    let told = network.log.take_refusals().unwrap();
+    assert!(
+        told.contains("Network: 144 more connections were refused"),
+        "{told}"
+    );
 }
 
 #[tokio::test]

@@ -52,6 +52,8 @@ pub(super) struct Service {
     /// Calls that wait for more of them.
     waiting: Vec<ReportedCall>,
     addresses: HashMap<SocketAddrV4, AddressState>,
+    /// Addresses that are refused for the command, and why.
+    refused: HashMap<SocketAddrV4, (Host, String)>,
     listeners: JoinSet<()>,
     questions: JoinSet<(SocketAddrV4, HostAnswer)>,
     ask: Option<Arc<dyn HostQuestions>>,
@@ -64,8 +66,6 @@ enum AddressState {
     Open,
     /// Somebody is asked about it.
     Held(HeldAddress),
-    /// It is refused.
-    Refused(Host, String),
 }
 
 /// A listener that accepts nothing yet, because its queue is filled.
@@ -100,6 +100,7 @@ impl Service {
             sockets: Vec::new(),
             waiting: Vec::new(),
             addresses: HashMap::new(),
+            refused: HashMap::new(),
             listeners: JoinSet::new(),
             questions: JoinSet::new(),
             ask: network.questions,
@@ -225,13 +226,12 @@ impl Service {
         if port == NAMES_PORT || ip.is_unspecified() {
             return CallOutcome::Continue;
         }
-        match self.addresses.get(&address) {
-            Some(AddressState::Open | AddressState::Held(_)) => return CallOutcome::Continue,
-            Some(AddressState::Refused(host, reason)) => {
-                self.relay.log.refuse(host, port, reason);
-                return CallOutcome::Refuse;
-            }
-            None => {}
+        if self.addresses.contains_key(&address) {
+            return CallOutcome::Continue;
+        }
+        if let Some((host, reason)) = self.refused.get(&address) {
+            self.relay.log.refuse(host, port, reason);
+            return CallOutcome::Refuse;
         }
         let host = self.host_of(ip);
         match self.relay.policy.verdict(&host, port) {
@@ -254,9 +254,8 @@ impl Service {
 
     fn refuse(&mut self, address: SocketAddrV4, host: Host, reason: &str) -> CallOutcome {
         self.relay.log.refuse(&host, address.port(), reason);
-        if self.addresses.len() < MOST_ADDRESSES {
-            let state = AddressState::Refused(host, reason.to_owned());
-            self.addresses.insert(address, state);
+        if self.refused.len() < MOST_ADDRESSES {
+            self.refused.insert(address, (host, reason.to_owned()));
         }
         CallOutcome::Refuse
     }
