@@ -103,7 +103,10 @@ async fn append(log: &mut RolloutLog, now: Timestamp, content: &SavedContent, ha
 /// The file of the thread, made if it had none. None if the thread is gone.
 fn file_of(home: &Path, content: &SavedContent) -> io::Result<Option<PathBuf>> {
     let thread = &content.thread;
-    if let Some(found) = find(home, thread).or_else(|| find_archived(home, thread)) {
+    // The process may have been killed between making the file and writing its first line.
+    let is_begun = |file: &PathBuf| content.beginning.is_none() || has_line(file);
+    let found = find(home, thread).or_else(|| find_archived(home, thread));
+    if let Some(found) = found.filter(is_begun) {
         return Ok(Some(found));
     }
     let Some(beginning) = &content.beginning else {
@@ -117,6 +120,11 @@ fn file_of(home: &Path, content: &SavedContent) -> io::Result<Option<PathBuf>> {
     }
     codex_private_files::write(&content.file, beginning.as_bytes())?;
     Ok(Some(content.file.clone()))
+}
+
+/// Whether a file has a whole line.
+fn has_line(file: &Path) -> bool {
+    scan(file, |_| ControlFlow::Break(())).is_ok_and(|whole| whole > 0)
 }
 
 fn is_place_of(home: &Path, file: &Path, thread: &ThreadId) -> bool {
