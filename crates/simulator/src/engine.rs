@@ -100,7 +100,7 @@ fn fail(reason: &str) -> ! {
 }
 
 /// The server of the process.
-fn server(seed: u64) -> Arc<AppServer> {
+async fn server(seed: u64) -> Arc<AppServer> {
     let host = EngineHost::new(
         Overrides::default(),
         None,
@@ -111,6 +111,7 @@ fn server(seed: u64) -> Arc<AppServer> {
         Ok(host) => host,
         Err(error) => fail(&format!("no server: {error:#}")),
     };
+    host.write_left_inputs().await;
     let model = Arc::new(SimulatedModel::new(seed));
     let programs = Arc::new(SimulatedPrograms { seed });
     let changes = PortChanges::new(move |ports: &mut Ports| {
@@ -128,7 +129,7 @@ async fn serve(request: ProcessRequest) {
         threads,
         ..
     } = request;
-    let server = server(plan.seed);
+    let server = server(plan.seed).await;
     if phase >= plan.phases() {
         audit(&server, &threads).await;
         record::add(RecordKind::Finish, 0, "");

@@ -19,6 +19,8 @@ const PREPARED: &str = "CODEX_SIMULATOR_PREPARED";
 struct Arguments {
     first: u64,
     count: u64,
+    /// These seeds in place of a range.
+    list: Option<Vec<u64>>,
     seconds: Option<u64>,
     jobs: u64,
     plan: Option<String>,
@@ -45,6 +47,7 @@ fn arguments() -> anyhow::Result<Arguments> {
     let mut arguments = Arguments {
         first: 0,
         count: 1,
+        list: None,
         seconds: None,
         jobs: 1,
         plan: None,
@@ -59,6 +62,11 @@ fn arguments() -> anyhow::Result<Arguments> {
         match name.as_str() {
             "--seed" => arguments.first = value()?.parse()?,
             "--seeds" => arguments.count = value()?.parse()?,
+            "--list" => {
+                let seeds = value()?;
+                let seeds = seeds.split(',').map(str::parse).collect::<Result<_, _>>()?;
+                arguments.list = Some(seeds);
+            }
             "--seconds" => arguments.seconds = Some(value()?.parse()?),
             "--jobs" => arguments.jobs = value()?.parse::<u64>()?.max(1),
             "--plan" => arguments.plan = Some(value()?),
@@ -140,10 +148,9 @@ fn run_seeds(arguments: &Arguments, job: u64) -> anyhow::Result<bool> {
         .seconds
         .map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let mut passed = true;
-    for seed in (arguments.first..)
-        .step_by(1)
-        .take(arguments.count as usize)
-    {
+    let range = || (arguments.first..).take(arguments.count as usize).collect();
+    let seeds: Vec<u64> = arguments.list.clone().unwrap_or_else(range);
+    for seed in seeds {
         if seed % arguments.jobs != job {
             continue;
         }

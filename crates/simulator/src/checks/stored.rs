@@ -31,6 +31,12 @@ struct Facts {
     has_message: BTreeSet<String>,
     /// Texts in queues, by thread.
     queued: Vec<(String, String)>,
+    /// Texts that were accepted as input, by thread and turn.
+    accepted: Vec<(String, String, String)>,
+    /// Turns that were stopped, or ended with their server: what waits in them for the model is given up.
+    stopped_turns: BTreeSet<String>,
+    /// Threads whose turns were stopped, perhaps, so that input may have been given up with them.
+    stopped: BTreeSet<String>,
     /// Threads that were deleted or rolled back, perhaps.
     shortened: BTreeSet<String>,
     deleted: BTreeSet<String>,
@@ -42,6 +48,7 @@ pub(super) fn check(entries: &[RecordEntry], problems: &mut Vec<Problem>) {
     let facts = collect(entries);
     check_turns(&facts, problems);
     check_queue(&facts, problems);
+    check_accepted(&facts, problems);
     check_changes(&facts, problems);
 }
 
@@ -89,9 +96,17 @@ fn collect(entries: &[RecordEntry]) -> Facts {
                     facts.has_message.insert(thread.to_owned());
                 }
             }
+            RecordKind::Received if message["method"] == "turn/completed" && is_ending => {
+                let turn = message["params"]["turn"]["id"].as_str();
+                facts.stopped_turns.extend(turn.map(str::to_owned));
+            }
             // A turn that waits for an answer when the server ends goes on in the next process.
-            RecordKind::Received if message["method"] == "turn/completed" && !is_ending => {
+            RecordKind::Received if message["method"] == "turn/completed" => {
                 let params = &message["params"];
+                if params["turn"]["status"] == "interrupted" {
+                    let turn = params["turn"]["id"].as_str();
+                    facts.stopped_turns.extend(turn.map(str::to_owned));
+                }
                 let thread = params["threadId"].as_str().unwrap_or_default();
                 let turns = facts.turns.entry(thread.to_owned()).or_default();
                 let turn = (entry.connection, params["turn"]["id"].to_string());
@@ -125,6 +140,9 @@ fn change(message: &Value) -> Option<((String, &'static str), String)> {
 fn sent(facts: &mut Facts, message: &Value, at: u64) {
     let thread = message["params"]["threadId"].as_str().unwrap_or_default();
     match message["method"].as_str() {
+        Some("turn/interrupt" | "thread/archive" | "thread/compact/start") => {
+            facts.stopped.insert(thread.to_owned());
+        }
         Some("thread/rollback") => drop(facts.shortened.insert(thread.to_owned())),
         Some("thread/delete") => drop(facts.deleted.insert(thread.to_owned())),
         _ => {}
@@ -151,14 +169,20 @@ fn replied(facts: &mut Facts, request: &Value, sent: u64, reply: &Value, at: u64
             own.is_refused = reply["result"].is_null();
         }
     }
-    if request["method"] == "thread/queue/add" && !reply["result"].is_null() {
-        let params = &request["params"];
-        let thread = params["threadId"].as_str().unwrap_or_default().to_owned();
-        let text = params["input"][0]["text"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
-        facts.queued.push((thread, text));
+    if reply["result"].is_null() {
+        return;
+    }
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let params = &request["params"];
+    let input = (text(&params["threadId"]), text(&params["input"][0]["text"]));
+    match request["method"].as_str() {
+        Some("thread/queue/add") => facts.queued.push(input),
+        Some("turn/start" | "turn/steer") => {
+            let result = &reply["result"];
+            let turn = text(&result["turn"]["id"]) + &text(&result["turnId"]);
+            facts.accepted.push((input.0, input.1, turn));
+        }
+        _ => {}
     }
 }
 
@@ -277,6 +301,27 @@ fn check_queue(facts: &Facts, problems: &mut Vec<Problem>) {
             problems.push(Problem {
                 rule: "a queued message is in the queue or in a turn",
                 details: format!("{text} of {thread}: {waiting} waiting, {done} in turns"),
+            });
+        }
+    }
+}
+
+fn check_accepted(facts: &Facts, problems: &mut Vec<Problem>) {
+    for (thread, text, turn) in &facts.accepted {
+        if facts.deleted.contains(thread) || facts.shortened.contains(thread) {
+            continue;
+        }
+        let may_be_gone = facts.stopped.contains(thread) || facts.stopped_turns.contains(turn);
+        let turns = facts.stored_turns(thread).into_iter().flatten();
+        let own = ("userMessage".to_owned(), text.clone());
+        let count = turns
+            .flat_map(|turn| texts(turn, |_| true))
+            .filter(|text| *text == own)
+            .count();
+        if count > 1 || (count == 0 && !may_be_gone) {
+            problems.push(Problem {
+                rule: "accepted input is in a turn, once",
+                details: format!("{text} of {thread}: {count} times"),
             });
         }
     }
