@@ -20,7 +20,7 @@ const LAYERS: [&str; 6] = [
 ];
 
 /// The capabilities that use another one, and why.
-const BETWEEN_CAPABILITIES: [(&str, &str, &str); 14] = [
+const BETWEEN_CAPABILITIES: [(&str, &str, &str); 17] = [
     (
         "checkpoints",
         "git",
@@ -35,6 +35,16 @@ const BETWEEN_CAPABILITIES: [(&str, &str, &str); 14] = [
         "config",
         "sandbox",
         "what marks a project is no placeholder of the sandbox",
+    ),
+    (
+        "environments",
+        "exec",
+        "a carrier is a process with one owner",
+    ),
+    (
+        "environments",
+        "sandbox",
+        "the launch of a carrier says that it has no sandbox",
     ),
     ("exec", "sandbox", "a process starts inside of its sandbox"),
     (
@@ -61,6 +71,11 @@ const BETWEEN_CAPABILITIES: [(&str, &str, &str); 14] = [
         "login",
         "model-client",
         "the login is the source of credentials that requests to models take",
+    ),
+    (
+        "mcp-client",
+        "environments",
+        "a server may be a process of another machine",
     ),
     ("mcp-client", "exec", "a server is a process with one owner"),
     (

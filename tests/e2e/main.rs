@@ -57,6 +57,7 @@ mod documents;
 #[cfg(target_os = "linux")]
 mod editor_terminals;
 #[cfg(target_os = "linux")]
+mod environment_settings;
 mod environments;
 #[cfg(target_os = "linux")]
 mod escapes;
@@ -111,6 +112,7 @@ mod logging;
 #[cfg(target_os = "linux")]
 mod long_lines;
 #[cfg(target_os = "linux")]
+mod machines;
 mod many_clients;
 #[cfg(target_os = "linux")]
 mod mcp_commands;
@@ -158,6 +160,7 @@ mod oauth_server;
 #[cfg(target_os = "linux")]
 mod odd_lines;
 #[cfg(target_os = "linux")]
+mod other_machine;
 mod outside_programs;
 #[cfg(target_os = "linux")]
 mod overload;

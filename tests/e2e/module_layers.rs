@@ -10,7 +10,7 @@ use std::path::Path;
 use crate::repository;
 
 /// The modules of `core`, from the bottom to the top. Each uses only modules that stand before it.
-const ENGINE: [&str; 31] = [
+const ENGINE: [&str; 32] = [
     "config",
     "ports",
     "timeout_pauses",
@@ -26,6 +26,7 @@ const ENGINE: [&str; 31] = [
     "budget",
     "cells",
     "session_context",
+    "machines",
     "startup_files",
     "hooks",
     "git",

@@ -28,7 +28,7 @@ pub use error::{ApplyError, FileProblem, HunkProblem, ParseError, PatchCaller, V
 pub use files::{DiskFiles, FileAccess, FileEntry};
 pub use parse::is_patch;
 pub use patch::Patch;
-pub use plan::{ChangeKind, PatchChange, PatchPlan};
+pub use plan::{ChangeKind, PatchChange, PatchPlan, PlannedFile};
 pub use program::{ProgramOutput, run_program};
 pub use turn_diff::TurnDiff;
 pub use written::{WrittenChange, written_changes};

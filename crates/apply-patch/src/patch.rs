@@ -17,6 +17,17 @@ impl Patch {
             }],
         }
     }
+
+    /// All paths as they are written.
+    pub fn named_paths(&self) -> impl Iterator<Item = &str> {
+        self.hunks
+            .iter()
+            .flat_map(|hunk| match hunk {
+                Hunk::Add { path, .. } | Hunk::Delete { path } => [Some(path.as_str()), None],
+                Hunk::Update { path, move_to, .. } => [Some(path.as_str()), move_to.as_deref()],
+            })
+            .flatten()
+    }
 }
 
 /// The change of one file.

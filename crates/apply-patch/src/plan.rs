@@ -37,6 +37,17 @@ pub enum ChangeKind {
     },
 }
 
+/// The change of one file, for somebody who applies it elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub struct PlannedFile<'a> {
+    /// The real path.
+    pub path: &'a Path,
+    /// The content at verification, if it was read.
+    pub seen: Option<&'a [u8]>,
+    /// The new content; none if the file is removed.
+    pub content: Option<&'a [u8]>,
+}
+
 /// The marker of a file in the summary. Ordered as in the summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SummaryMark {
@@ -93,6 +104,23 @@ impl PatchPlan {
     pub fn touched_paths(&self) -> impl Iterator<Item = &Path> {
         let folders = self.folders.iter().map(|folder| folder.path.as_path());
         folders.chain(self.steps.iter().map(|step| step.path.as_path()))
+    }
+
+    /// The folders that are made, parents first.
+    pub fn new_folders(&self) -> impl Iterator<Item = &Path> {
+        self.folders.iter().map(|folder| folder.path.as_path())
+    }
+
+    /// The files that are written or removed.
+    pub fn files(&self) -> impl Iterator<Item = PlannedFile<'_>> {
+        self.steps.iter().map(|step| PlannedFile {
+            path: &step.path,
+            seen: step.seen.as_deref(),
+            content: match &step.after {
+                NewState::File { content, .. } => Some(content),
+                NewState::Deleted | NewState::MovedAway => None,
+            },
+        })
     }
 
     /// The output after the plan was applied.

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use crate::files::{DiskFiles, FileAccess, FileEntry};
-use crate::plan::{ChangeKind, PatchPlan};
+use crate::plan::{ChangeKind, PatchPlan, PlannedFile};
 use codex_text_diff::unified_diff;
 
 /// Context lines around a change.
@@ -28,6 +28,15 @@ struct TrackedFile {
     original: Option<FileSnapshot>,
     /// The current path, if the file was moved.
     path: PathBuf,
+    /// If the file is one of another machine.
+    elsewhere: Option<FileElsewhere>,
+}
+
+/// A file of another machine: what it is now is known from the patches alone.
+#[derive(Debug, Clone)]
+struct FileElsewhere {
+    machine: String,
+    now: Option<FileSnapshot>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,11 +57,12 @@ impl TurnDiff {
     /// Records the current files of a plan. Call this before applying it.
     pub fn before(&mut self, plan: &PatchPlan) {
         for change in plan.changes() {
-            if !self.files.iter().any(|file| file.path == change.path) {
+            if !self.here().any(|file| file.path == change.path) {
                 self.files.push(TrackedFile {
                     original_path: change.path.clone(),
                     original: FileSnapshot::take(&change.path),
                     path: change.path.clone(),
+                    elsewhere: None,
                 });
             }
         }
@@ -66,12 +76,44 @@ impl TurnDiff {
                 ..
             } = &change.kind
             {
-                self.files.retain(|file| file.path != *destination);
-                if let Some(file) = self.files.iter_mut().find(|file| file.path == change.path) {
+                self.files
+                    .retain(|file| file.elsewhere.is_some() || file.path != *destination);
+                let mut here = (self.files.iter_mut()).filter(|file| file.elsewhere.is_none());
+                if let Some(file) = here.find(|file| file.path == change.path) {
                     file.path.clone_from(destination);
                 }
             }
         }
+    }
+
+    fn here(&self) -> impl Iterator<Item = &TrackedFile> {
+        self.files.iter().filter(|file| file.elsewhere.is_none())
+    }
+
+    /// Adds a file that was changed on another machine.
+    pub fn record(&mut self, machine: &str, file: &PlannedFile<'_>) {
+        let snapshot = |content: &[u8]| FileSnapshot {
+            mode: FileMode::Plain,
+            content: content.to_vec(),
+        };
+        let now = file.content.map(snapshot);
+        let known = self.files.iter_mut().find_map(|known| {
+            let elsewhere = known.elsewhere.as_mut()?;
+            (elsewhere.machine == machine && known.path == file.path).then_some(elsewhere)
+        });
+        if let Some(known) = known {
+            known.now = now;
+            return;
+        }
+        self.files.push(TrackedFile {
+            original_path: file.path.to_owned(),
+            original: file.seen.map(snapshot),
+            path: file.path.to_owned(),
+            elsewhere: Some(FileElsewhere {
+                machine: machine.to_owned(),
+                now,
+            }),
+        });
     }
 
     /// The whole diff, sorted by current path. Empty if nothing differs. Paths below `root` are shown relative to it.
@@ -94,7 +136,11 @@ fn shown(root: Option<&Path>, path: &Path) -> String {
 
 impl TrackedFile {
     fn diff(&self, root: Option<&Path>) -> String {
-        let (old, new) = (self.original.as_ref(), FileSnapshot::take(&self.path));
+        let new = match &self.elsewhere {
+            Some(elsewhere) => elsewhere.now.clone(),
+            None => FileSnapshot::take(&self.path),
+        };
+        let old = self.original.as_ref();
         let new = new.as_ref();
         let (old_path, new_path) = (shown(root, &self.original_path), shown(root, &self.path));
         let moved = old_path != new_path;

@@ -2,6 +2,7 @@
 //!
 //! It changes nothing. The exit code is 1 if any check fails, else 0.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -14,6 +15,7 @@ use codex_thread_store::{IndexState, Inspection, inspect};
 use serde_json::{Value, json};
 
 use crate::settings_flags::SettingsFlags;
+use codex_engine_host::carriers::script_command;
 use codex_engine_host::{mcp_servers, wiring};
 
 /// How many examples are listed per finding.
@@ -112,7 +114,8 @@ fn examine(settings: &SettingsFlags) -> Vec<Finding> {
     let folder = config.as_ref().ok();
     let folder = folder.map_or_else(|| home.clone(), |config| config.storage.sqlite_home.clone());
     let found = inspect(&home, &folder);
-    vec![
+    let environments = config.as_ref().ok().and_then(environments);
+    let mut findings = vec![
         writable(&home),
         read(&config),
         mcp(config.as_ref().ok()),
@@ -121,7 +124,34 @@ fn examine(settings: &SettingsFlags) -> Vec<Finding> {
         torn(&found),
         index(&folder, &found.index),
         locks(&home, &found),
-    ]
+    ];
+    findings.extend(environments);
+    findings
+}
+
+/// The other machines of the settings, and whether the programs are there that reach them. None if there are no such machines.
+fn environments(config: &Config) -> Option<Finding> {
+    let machines = &config.environments;
+    if machines.is_empty() {
+        return None;
+    }
+    let names: Vec<String> = (machines.iter())
+        .map(|(name, settings)| format!("{name} ({})", settings.reach.kind()))
+        .collect();
+    let search_path = std::env::var_os("PATH").unwrap_or_default();
+    let missing: BTreeSet<String> = (machines.values())
+        .filter_map(|settings| script_command(&settings.reach, "true")?.into_iter().next())
+        .filter(|program| !codex_exec::has_program(program, &search_path))
+        .map(|program| format!("`{program}` is not on the search path"))
+        .collect();
+    let message = format!("other machines: {}", names.join(", "));
+    Some(if missing.is_empty() {
+        Finding::new("environments", FindingState::Ok, message)
+    } else {
+        Finding::new("environments", FindingState::Warning, message)
+            .advise("Install the program, or correct `environments` in config.toml.")
+            .with(missing)
+    })
 }
 
 fn writable(home: &Path) -> Finding {

@@ -22,7 +22,7 @@ use arguments::{ExecCommand, ExecOptions, StoredThread, ThreadChoice};
 use follow::TurnPrinter;
 
 use crate::settings_flags::SettingsFlags;
-use crate::{app_server, connected_server};
+use crate::{app_server, connected_server, environment};
 use codex_engine_host::environment::named_path;
 use codex_engine_host::host::HostPurpose;
 use codex_engine_host::wiring::{TraceRecorder, non_blank};
@@ -125,10 +125,21 @@ async fn exec(
         .map_or_else(|| json!({}), |cwd| json!({ "cwd": cwd }));
     let read = client.call("config/read", &params).await?;
     let hides_reasoning = read["config"]["hide_agent_reasoning"] == true;
+    let environments = (options.environment.as_deref())
+        .map(|asked| environment::choice(asked, &read["config"]))
+        .transpose()?;
     // Before a command of the model can put a link or a pipe in its place, or in that of its folder.
     let last_message = options.output_last_message.clone().map(OutputFile::named);
     let last_message = last_message.map(open_output).transpose()?;
-    let mut session = thread::open(client, &options, cwd.as_deref(), config, choice).await?;
+    let mut session = thread::open(
+        client,
+        &options,
+        cwd.as_deref(),
+        config,
+        environments,
+        choice,
+    )
+    .await?;
     let shown = cwd.unwrap_or_default();
     let mut follower = TurnPrinter::new(&options, session.id(), &shown, hides_reasoning)?;
     let more = schema.map_or_else(|| json!({}), |schema| json!({ "outputSchema": schema }));
@@ -320,7 +331,11 @@ fn working_folder(options: &ExecOptions) -> anyhow::Result<PathBuf> {
     };
     named_path(&cwd)?;
     let in_repository = codex_sandbox::marked_folder(&cwd, ".git").is_some();
-    let allowed = options.skip_git_repo_check || options.bypass || options.outside_repository;
+    // On another machine the folder here is not worked on.
+    let allowed = options.skip_git_repo_check
+        || options.bypass
+        || options.outside_repository
+        || options.environment.is_some();
     if !in_repository && !allowed {
         bail!(
             "{} is not inside a Git repository, where changes could be taken back; \

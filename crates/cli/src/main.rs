@@ -16,6 +16,7 @@ mod debug_app_server;
 mod debug_models;
 mod demo;
 mod doctor;
+mod environment;
 mod error_report;
 mod exec;
 mod exec_policy;
@@ -146,6 +147,9 @@ enum Command {
     AppServer(Box<app_server::AppServerArguments>),
     /// Run commands and read and write files of this machine for an app-server elsewhere.
     ExecServer(Box<exec_server::ExecServerArguments>),
+    /// List the other machines of the settings, test them, and install this program there.
+    #[command(subcommand)]
+    Environment(environment::EnvironmentCommand),
     /// Serve an editor over the Agent Client Protocol.
     Acp(Box<acp::AcpArguments>),
     /// Log in to the model service.
@@ -302,6 +306,7 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         Command::Features(command) => features::run(&command, &settings).map(success),
         Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
         Command::ExecServer(arguments) => exec_server::run(*arguments).map(success),
+        Command::Environment(command) => environment::run(&command, &settings).map(success),
         Command::Acp(arguments) => acp::run(*arguments, settings),
         Command::Login(arguments) => login::run(&arguments, &settings),
         Command::Logout => login::log_out(&settings),

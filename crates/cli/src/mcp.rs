@@ -369,7 +369,7 @@ async fn with_browser(
 fn log_out(name: &str, flags: &Overrides) -> anyhow::Result<()> {
     let config = config(flags)?;
     let server = mcp_servers::server(name, known(&config, name)?);
-    if matches!(server.transport, McpServerTransport::Program { .. }) {
+    if !matches!(server.transport, McpServerTransport::Http { .. }) {
         return Err(McpLoginError::Program.into());
     }
     let connector = connector(&config);

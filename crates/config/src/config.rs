@@ -6,6 +6,7 @@
 mod agents;
 mod code_mode;
 mod decode_file;
+mod environments;
 mod instructions;
 mod memories;
 mod model;
@@ -26,9 +27,11 @@ use std::path::PathBuf;
 
 use codex_protocol::{Provider, Release, ThreadLimits};
 
+pub use crate::schema::{ContainerEngine, EnvironmentInherit};
 pub use agents::{AgentRole, AgentSettings};
 pub use code_mode::CodeModeSettings;
 pub(crate) use decode_file::decode_file;
+pub use environments::{EnvironmentSettings, MachineReach};
 pub use instructions::{Instructions, SectionSettings};
 pub use memories::MemorySettings;
 pub use model::{ModelCatalog, ModelSettings};
@@ -37,7 +40,7 @@ pub use plugins::PluginSettings;
 pub use policy::PolicySettings;
 pub use request::{LoadRequest, RequestParams};
 pub use services::{AccountSettings, RealtimeConfig, StorageSettings, TelemetrySettings};
-pub use shell_environment::ShellEnvironmentPolicy;
+pub use shell_environment::{ShellEnvironmentPolicy, VariablesElsewhere};
 pub use team::TeamSettings;
 pub use tools::{McpSettings, ToolSettings};
 
@@ -73,6 +76,8 @@ pub struct Config {
     /// Settings of skills.
     pub tools: ToolSettings,
     pub mcp: McpSettings,
+    /// Other machines that threads can work on.
+    pub environments: BTreeMap<String, EnvironmentSettings>,
     pub memories: MemorySettings,
     /// Settings of apps.
     pub apps: AppsFile,
@@ -165,6 +170,7 @@ impl Config {
         let providers = provider::providers(&file, request.env, &mut warnings)?;
         let model = model::resolve(&file, request, &providers, features)?;
         let roles = agents::roles(&file, &mut warnings);
+        let environments = environments::environments(&file, &mut warnings);
         Ok(Self {
             home: request.env.codex_home.clone(),
             instructions: Instructions::resolve(&file, request.params)?,
@@ -172,6 +178,7 @@ impl Config {
             shell_environment: ShellEnvironmentPolicy::from_file(&file.shell_environment_policy),
             tools: ToolSettings::resolve(stack, &file),
             mcp: tools::mcp_settings(&file, stack.requirements()),
+            environments,
             memories: MemorySettings::from_file(&file),
             apps: file.apps.clone().unwrap_or_default(),
             suggestions: (file.tool_suggest.clone())

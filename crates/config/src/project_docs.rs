@@ -57,6 +57,12 @@ impl ProjectDocSettings {
         }
     }
 
+    /// The names of instruction files, the first of which is read in each folder.
+    pub fn names(&self) -> Vec<String> {
+        let own = [OVERRIDE_NAME, NAME].map(str::to_owned);
+        own.into_iter().chain(self.fallback_names.clone()).collect()
+    }
+
     /// Reads the user's own file, and the files for a working folder.
     pub fn read(&self, home: &Path, cwd: Option<&Path>) -> ProjectDocs {
         let mut docs = ProjectDocs::default();
@@ -108,8 +114,7 @@ impl ProjectDocSettings {
     }
 
     fn doc_in(&self, folder: &Path) -> io::Result<Option<PathBuf>> {
-        let names = [OVERRIDE_NAME, NAME].into_iter();
-        for name in names.chain(self.fallback_names.iter().map(String::as_str)) {
+        for name in self.names() {
             let path = folder.join(name);
             match codex_mounts::metadata(&path) {
                 Ok(metadata) if metadata.is_file() => return Ok(Some(path)),

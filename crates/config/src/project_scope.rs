@@ -35,6 +35,7 @@ const NOT_FOR_PROJECTS: &[&str] = &[
     "code_mode",
     "computer_use",
     "desktop",
+    "environments",
     "experimental_realtime_webrtc_call_base_url",
     "experimental_realtime_ws_base_url",
     "experimental_thread_store",
@@ -77,6 +78,7 @@ const NOT_FOR_PROJECTS: &[&str] = &[
 const PARTS_NOT_FOR_PROJECTS: &[&[&str]] = &[
     &["hooks", "state"],
     &["mcp_servers", "*", "default_tools_approval_mode"],
+    &["mcp_servers", "*", "environment_id"],
     &["mcp_servers", "*", "oauth", "callback_url"],
     &["mcp_servers", "*", "tools", "*", "approval_mode"],
     &["shell_environment_policy", "exclude"],

@@ -7,6 +7,7 @@ mod agents;
 mod apps;
 mod auto_review;
 mod client_release;
+mod environments;
 mod features;
 mod mcp;
 mod opaque_table;
@@ -37,6 +38,7 @@ pub use agents::{AgentRoleFile, AgentsFile};
 pub use apps::{AppDefaults, AppFile, AppToolFile, AppsFile, ToolApprovalMode};
 pub use auto_review::AutoReviewFile;
 pub use client_release::ClientRelease;
+pub use environments::{ContainerEngine, EnvironmentFile, KubernetesFile};
 pub use mcp::{McpOAuthFile, McpServer, McpTool, McpTransport};
 pub use opaque_table::OpaqueTable;
 pub use permissions::{
@@ -198,6 +200,9 @@ pub struct ConfigFile {
     pub windows: Option<WindowsFile>,
 
     // Tools, agents, extensions.
+    /// Other machines that threads can work on, by name.
+    #[schemars(extend("x-since" = "own"))]
+    pub environments: BTreeMap<String, EnvironmentFile>,
     /// MCP servers by name.
     pub mcp_servers: BTreeMap<String, McpServer>,
     /// Where logins of MCP servers are stored. Default: `auto`.

@@ -79,6 +79,8 @@ impl SessionConfig {
         settings.model.clone_from(&turn.model.slug);
         settings.effort = low_effort(&turn.model);
         settings.cwd.clone_from(&turn.cwd);
+        settings.without_environment = !turn.has_environment;
+        settings.environments.clone_from(&turn.environments);
         let configured = self.options.reviewer_policy.as_deref();
         self.for_hidden_thread(HiddenThread {
             instructions: configured.unwrap_or(policy).to_owned(),
@@ -108,6 +110,7 @@ impl SessionConfig {
         }
         cwd.clone_into(&mut settings.cwd);
         settings.without_environment = !has_environment;
+        settings.environments = Vec::new();
         let mut config = self.for_hidden_thread(HiddenThread {
             instructions: instructions.to_owned(),
             source: SessionSource::SubAgent(SubAgentSource::MemoryConsolidation),
@@ -200,6 +203,7 @@ fn options_of_agent(options: &SessionOptions, turn: &TurnSettings, depth: i32) -
     settings.limits = turn.limits;
     settings.disabled_plugins.clone_from(&turn.disabled_plugins);
     settings.without_environment = !turn.has_environment;
+    settings.environments.clone_from(&turn.environments);
     let depth = depth.saturating_add(1);
     let may_start = |agents: &AgentSettings| agents.team.is_some() || depth < agents.max_depth;
     let mut agent = SessionOptions {
@@ -273,6 +277,7 @@ fn services_of_agent(services: &SessionServices) -> SessionServices {
         client_hooks,
         turn_ended: _,
         realtime,
+        machines,
         replay,
     } = services;
     SessionServices {
@@ -294,6 +299,7 @@ fn services_of_agent(services: &SessionServices) -> SessionServices {
         client_hooks: client_hooks.clone(),
         turn_ended: None,
         realtime: realtime.clone(),
+        machines: machines.clone(),
         replay: replay.clone(),
     }
 }
@@ -450,6 +456,7 @@ fn services_of_hidden_thread(services: &SessionServices) -> SessionServices {
         client_hooks: _,
         turn_ended: _,
         realtime: _,
+        machines,
         replay: _,
     } = services;
     SessionServices {
@@ -471,6 +478,7 @@ fn services_of_hidden_thread(services: &SessionServices) -> SessionServices {
         client_hooks: None,
         turn_ended: None,
         realtime: None,
+        machines: machines.clone(),
         replay: None,
     }
 }
@@ -627,6 +635,7 @@ fn services_of_replay(services: ReplayServices) -> SessionServices {
         client_hooks: None,
         turn_ended: None,
         realtime: None,
+        machines: None,
         replay: Some(replay),
     }
 }
@@ -662,6 +671,8 @@ fn identity_of_replay(identity: SessionIdentity, has_file: bool) -> SessionIdent
 pub(crate) fn take_policies(options: &mut SessionOptions, turn: &TurnSettings) {
     let settings = &mut options.settings;
     settings.cwd.clone_from(&turn.cwd);
+    settings.without_environment = !turn.has_environment;
+    settings.environments.clone_from(&turn.environments);
     settings.approval_policy = turn.approval_policy;
     settings.approvals_reviewer = turn.approvals_reviewer;
     settings.sandbox_policy = turn.sandbox_policy.clone();

@@ -23,6 +23,7 @@ mod history;
 mod hooks;
 mod input;
 mod launch;
+mod machines;
 mod mcp;
 mod ports;
 mod questions;
@@ -47,12 +48,12 @@ pub use config::{
     AppsServer, CheckpointOptions, ClientHook, ClientHookCall, ClientHookError, ClientHooks,
     CodeMode, CompactionRules, ContextSections, EndedTurn, Features, FinishedHook,
     HookDecisionSource, HooksRun, HostCall, HostToolError, HostTools, InstructionFiles, JsRepl,
-    McpApprovals, McpServer, MessageHistory, NotAllowed, PreparedRealtime, RealtimeService,
-    RealtimeStart, RealtimeThread, RealtimeUnavailable, RecordedAnswer, RecordedFailure,
-    ReplaySource, RoleSettings, RoleUnavailable, SandboxKind, SessionConfig, SessionHooks,
-    SessionIdentity, SessionOptions, SessionServices, SuggestionKind, TakenInput, TeamSettings,
-    ToolApproval, ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch, WritableFiles,
-    is_sandboxed,
+    McpApprovals, McpServer, MessageHistory, NotAllowed, OtherMachines, PreparedRealtime,
+    RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnavailable, RecordedAnswer,
+    RecordedFailure, ReplaySource, RoleSettings, RoleUnavailable, SandboxKind, SessionConfig,
+    SessionHooks, SessionIdentity, SessionOptions, SessionServices, SuggestionKind, TakenInput,
+    TeamSettings, ToolApproval, ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch,
+    WritableFiles, is_sandboxed,
 };
 pub use context::{default_mode_instructions, image_data_url, plan_mode_instructions};
 pub use derived_sessions::{MemoryAgent, ReplayServices};
@@ -68,6 +69,6 @@ pub use stored_thread::{NeededLines, StoredThread};
 pub use thread::{
     BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SettingsError,
     SpawnedAgent, StartError, StartTurnError, StartedThread, SteerError, TaskKind, Thread,
-    ThreadClosed, TurnSettingsError, TurnSettingsPatch, unreadable_submission,
+    ThreadClosed, TurnPlace, TurnSettingsError, TurnSettingsPatch, unreadable_submission,
 };
 pub use timeout_pauses::TimeoutPauses;

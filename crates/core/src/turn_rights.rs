@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_protocol::{
-    ApprovalsReviewer, AskForApproval, GranularApproval, NetworkAccess, ReadOnlyAccess,
-    SandboxPolicy,
+    ApprovalsReviewer, AskForApproval, EnvironmentChoice, GranularApproval, NetworkAccess,
+    ReadOnlyAccess, SandboxPolicy,
 };
 
 use codex_sandbox::NetworkLimits;
@@ -20,6 +20,7 @@ use crate::turn_settings::TurnSettings;
 pub(crate) struct TurnRights {
     cwd: PathBuf,
     has_environment: bool,
+    environments: Vec<EnvironmentChoice>,
     approval_policy: AskForApproval,
     is_reviewed: bool,
     sandbox_policy: SandboxPolicy,
@@ -38,6 +39,7 @@ impl TurnRights {
         Self {
             cwd: turn.cwd.clone(),
             has_environment: turn.has_environment,
+            environments: turn.environments.clone(),
             approval_policy: turn.approval_policy,
             is_reviewed: turn.reviews.is_some(),
             sandbox_policy: turn.sandbox_policy.clone(),
@@ -50,7 +52,11 @@ impl TurnRights {
         let (own, others) = (&self.sandbox_policy, &other.sandbox_policy);
         let is_fixed = !matches!(others, SandboxPolicy::WorkspaceWrite { .. });
         *own == SandboxPolicy::DangerFullAccess
-            || ((is_fixed || self.cwd == other.cwd) && common_sandbox(own, others) == *others)
+            || ((is_fixed || self.has_folders_of(other)) && common_sandbox(own, others) == *others)
+    }
+
+    fn has_folders_of(&self, other: &Self) -> bool {
+        self.cwd == other.cwd && self.environments == other.environments
     }
 
     /// The limits of both: what one of the two keeps closed stays closed.
@@ -83,7 +89,9 @@ impl TurnSettings {
         if *begun_in == self.id && *rights == own {
             return Ok(Arc::clone(self));
         }
-        if self.has_environment && !rights.has_environment {
+        if self.has_environment && !rights.has_environment
+            || self.environments != rights.environments
+        {
             return Err(IncomparableRights);
         }
         let sandbox_policy = own.common_sandbox(rights);

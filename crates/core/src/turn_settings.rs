@@ -1,5 +1,6 @@
 //! The settings of one turn. They are fixed when the turn starts, but for what clients change from the next request on.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -7,8 +8,9 @@ use codex_apps::ToolApp;
 use codex_model_client::{FactsSource, ModelInfo, ResolvedModel, TruncationMode, TurnState};
 use codex_plugins::InstalledPlugin;
 use codex_protocol::{
-    ActivePermissions, ApprovalsReviewer, AskForApproval, CollaborationMode, Personality,
-    ReasoningSummary, SandboxPolicy, ServiceTier, ThreadLimits, UsageLimits, Verbosity,
+    ActivePermissions, ApprovalsReviewer, AskForApproval, CollaborationMode, EnvironmentChoice,
+    Personality, ReasoningSummary, SandboxPolicy, ServiceTier, ThreadLimits, UsageLimits,
+    Verbosity,
 };
 use codex_sandbox::NetworkLimits;
 use codex_skills::SkillSet;
@@ -72,6 +74,11 @@ pub(crate) struct TurnSettings {
     pub(crate) cwd: PathBuf,
     /// Whether the model may run commands and work on files.
     pub(crate) has_environment: bool,
+    /// Where the model may do that, the first of which is meant if it names none; empty for this machine alone, in the working
+    /// folder. The working folder is a path of this machine in any case.
+    pub(crate) environments: Vec<EnvironmentChoice>,
+    /// The shells of other machines by the ids of their environments, once they are known.
+    pub(crate) shells: OnceLock<BTreeMap<String, String>>,
     pub(crate) approval_policy: AskForApproval,
     pub(crate) sandbox_policy: SandboxPolicy,
     pub(crate) permission_profile: Option<ActivePermissions>,
@@ -127,6 +134,24 @@ pub(crate) struct TurnSettings {
 }
 
 impl TurnSettings {
+    /// The other machine that is meant if the model names none; none if that is this machine.
+    pub(crate) fn first_elsewhere(&self) -> Option<&EnvironmentChoice> {
+        self.environments.first().filter(|first| !first.is_local())
+    }
+
+    /// Whether commands run on this machine, if the model names none.
+    pub(crate) fn is_local_first(&self) -> bool {
+        self.has_environment && self.first_elsewhere().is_none()
+    }
+
+    /// The folder that is meant if the model names none, for people and the model.
+    pub(crate) fn shown_cwd(&self) -> String {
+        match self.first_elsewhere() {
+            Some(first) => first.cwd.clone(),
+            None => self.cwd.display().to_string(),
+        }
+    }
+
     /// The text of the instruction files.
     pub(crate) fn user_instructions(&self) -> Option<&str> {
         match self.current_instructions.get() {

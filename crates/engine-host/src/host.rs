@@ -51,7 +51,8 @@ use crate::suggestions::ConfiguredSuggestions;
 use crate::user_shell::user_shell;
 use crate::wiring::{self, TraceRecorder};
 use crate::{
-    agent_roles, app_sources, browser, checkpoints, hooks, log, memories, plugin_sources, skills,
+    agent_roles, app_sources, browser, carriers, checkpoints, hooks, log, machines, memories,
+    plugin_sources, skills,
 };
 
 /// An engine and its model catalogue.
@@ -158,6 +159,7 @@ impl EngineHost {
         login.environment_key = environment_key.map(Into::into);
         let resources = EngineResources::with_login(login);
         let config = configuration.startup();
+        carriers::register(resources.environments(), config, configuration.cwd());
         let hosted = config.providers.get("openai");
         let hosted = hosted.context("there is no provider of hosted models")?;
         let models = match &scripted {
@@ -234,6 +236,7 @@ impl EngineHost {
         let roles = is_on.then(|| agent_roles::roles(&layers, &config));
         let environment = self.environment_of(&config);
         let hooks = self.hooks_of(&config, &layers, &plugins, &cwd, &environment);
+        let machines = machines::of_config(&config, self.resources.environments());
         let memory_summary = memories::summary(&config);
         let memory_mode = memories::mode(&config);
         let made_memories = memories::generation(&config);
@@ -265,6 +268,7 @@ impl EngineHost {
         self.store
             .home()
             .clone_into(&mut session.services.threads_home);
+        session.services.machines = Some(machines);
         (session.options.memory_summary, session.options.memory_mode) =
             (memory_summary, memory_mode);
         session.identity.originator = originator(&settings.client);

@@ -3,6 +3,7 @@
 mod agent_roles;
 mod app_sources;
 pub mod browser;
+pub mod carriers;
 pub mod checkpoints;
 pub mod engine_files;
 pub mod environment;
@@ -10,6 +11,7 @@ mod hook_decisions;
 mod hooks;
 pub mod host;
 pub mod log;
+mod machines;
 pub mod mcp_servers;
 pub mod memories;
 mod notify;

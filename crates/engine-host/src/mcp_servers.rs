@@ -106,6 +106,22 @@ fn transport(configured: &McpTransport, scopes: Option<Vec<String>>) -> McpServe
             env,
             env_vars,
             cwd,
+            environment: Some(environment),
+        } => McpServerTransport::Elsewhere {
+            environment,
+            command,
+            arguments: args,
+            variables: env,
+            inherited_variables: env_vars,
+            cwd: cwd.unwrap_or_default(),
+        },
+        McpTransport::Stdio {
+            command,
+            args,
+            env,
+            env_vars,
+            cwd,
+            environment: None,
         } => McpServerTransport::Program {
             command,
             arguments: args,
@@ -155,7 +171,7 @@ pub fn problem(configured: &McpServer) -> Option<String> {
         } => non_blank(name)
             .is_none()
             .then(|| format!("the variable `{name}` for its token is not set")),
-        McpServerTransport::Http { .. } => None,
+        McpServerTransport::Elsewhere { .. } | McpServerTransport::Http { .. } => None,
     };
     Some(format!("{}: {}", server.name, problem?))
 }

@@ -53,7 +53,10 @@ impl EngineResources {
         let clock = Arc::new(ModelClock);
         let accounts = Accounts::new(settings, Arc::clone(&http), identity, clock);
         Self {
-            environments: Arc::new(Environments::new(Arc::clone(&http))),
+            environments: Arc::new(Environments::new(
+                Arc::clone(&http),
+                Launcher::of_this_program(),
+            )),
             http,
             accounts: Arc::new(accounts),
             mcp_logins,
@@ -83,6 +86,7 @@ impl EngineResources {
     pub fn connector(&self, launcher: Launcher, config: &Config) -> McpConnector {
         McpConnector {
             launcher,
+            environments: Some(Arc::clone(&self.environments)),
             http: Arc::clone(&self.http),
             environment: Arc::new(variable),
             logins: self.mcp_logins.with(mcp_servers::logins(config)),

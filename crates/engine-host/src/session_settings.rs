@@ -81,6 +81,8 @@ pub fn session_parts(
         // Skills are handled by the skill library.
         tools: _,
         mcp: _,
+        // Other machines are registered by the host.
+        environments: _,
         // Memories, apps and plugins are read by the host.
         memories: _,
         apps: _,

@@ -1,18 +1,25 @@
-//! The exec servers by the ids of their environments.
+//! The machines by the ids of their environments.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use codex_exec::Launcher;
 use codex_http::HttpPool;
 use parking_lot::Mutex;
 use serde::Deserialize;
+use tokio::sync::broadcast;
 
-use crate::connect::ExecServer;
-use crate::messages::EnvironmentInfo;
-use crate::session::{EnvironmentState, ExecSession};
+use crate::carrier::{Carrier, CarrierResources, ExecServer};
+use crate::facts::MachineFacts;
+use crate::machine::RemoteMachine;
+use crate::path::RemotePath;
+use crate::state::{ConnectionChange, MachineState};
 
 /// The limit of registered environments.
 pub const MAX_ENVIRONMENTS: usize = 64;
+
+/// Changes that may wait for somebody who takes them.
+const MAX_WAITING_CHANGES: usize = 256;
 
 /// Why an environment cannot be registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,45 +41,98 @@ pub enum InfoError {
     Unreachable { id: String, reason: String },
 }
 
+/// An environment that the settings of the user name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfiguredEnvironment {
+    pub carrier: Carrier,
+    /// The folder in which threads work, if they name none.
+    pub cwd: Option<RemotePath>,
+    /// Variables of all commands there.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// A registered environment.
 #[derive(Clone, Debug)]
-struct Registered {
-    server: ExecServer,
-    session: Arc<ExecSession>,
+pub struct EnvironmentEntry {
+    pub machine: RemoteMachine,
+    pub cwd: Option<RemotePath>,
+    pub variables: Arc<BTreeMap<String, String>>,
+    carrier: Carrier,
 }
 
 /// The registered environments. They last as long as the program.
 #[derive(Debug)]
 pub struct Environments {
-    http: Arc<HttpPool>,
-    known: Mutex<HashMap<String, Registered>>,
+    resources: CarrierResources,
+    known: Mutex<HashMap<String, EnvironmentEntry>>,
+    changes: broadcast::Sender<ConnectionChange>,
 }
 
 impl Environments {
     #[must_use]
-    pub fn new(http: Arc<HttpPool>) -> Self {
+    pub fn new(http: Arc<HttpPool>, launcher: Launcher) -> Self {
+        let (changes, _) = broadcast::channel(MAX_WAITING_CHANGES);
         Self {
-            http,
+            resources: CarrierResources { http, launcher },
             known: Mutex::default(),
+            changes,
         }
     }
 
-    /// Registers an environment, in place of one with the same id, and connects to it in the background.
+    /// Registers an environment of a client, in place of one with the same id, and connects to it in the background.
     ///
     /// # Errors
     /// There is no id or URL, or there are too many.
     pub fn add(&self, id: &str, server: ExecServer) -> Result<(), AddError> {
+        if server.url.trim().is_empty() {
+            return Err(if id.is_empty() {
+                AddError::NoId
+            } else {
+                AddError::NoUrl
+            });
+        }
+        let environment = ConfiguredEnvironment {
+            carrier: Carrier::WebSocket(server),
+            cwd: None,
+            variables: BTreeMap::new(),
+        };
+        self.register(id, environment)?.connect();
+        Ok(())
+    }
+
+    /// Registers an environment. Its connection is opened when it is needed.
+    ///
+    /// # Errors
+    /// There is no id, or there are too many.
+    pub fn register(
+        &self,
+        id: &str,
+        environment: ConfiguredEnvironment,
+    ) -> Result<RemoteMachine, AddError> {
         if id.is_empty() {
             return Err(AddError::NoId);
-        }
-        if server.url.trim().is_empty() {
-            return Err(AddError::NoUrl);
         }
         let mut known = self.known.lock();
         if known.len() >= MAX_ENVIRONMENTS && !known.contains_key(id) {
             return Err(AddError::TooMany);
         }
-        known.insert(id.to_owned(), self.connect(server));
-        Ok(())
+        // What runs over a connection that stays the same goes on.
+        let machine = known
+            .get(id)
+            .filter(|entry| entry.carrier == environment.carrier)
+            .map(|entry| entry.machine.clone());
+        let machine = machine.unwrap_or_else(|| {
+            let carrier = environment.carrier.clone();
+            RemoteMachine::new(id, carrier, self.resources.clone(), self.changes.clone())
+        });
+        let entry = EnvironmentEntry {
+            machine: machine.clone(),
+            cwd: environment.cwd,
+            variables: Arc::new(environment.variables),
+            carrier: environment.carrier,
+        };
+        known.insert(id.to_owned(), entry);
+        Ok(machine)
     }
 
     /// Whether an environment is registered.
@@ -81,22 +141,43 @@ impl Environments {
         self.known.lock().contains_key(id)
     }
 
+    /// A registered environment.
+    #[must_use]
+    pub fn find(&self, id: &str) -> Option<EnvironmentEntry> {
+        self.known.lock().get(id).cloned()
+    }
+
+    /// The ids of all environments, sorted.
+    #[must_use]
+    pub fn ids(&self) -> Vec<String> {
+        let mut ids: Vec<String> = self.known.lock().keys().cloned().collect();
+        ids.sort();
+        ids
+    }
+
+    /// The changes of all connections from now on.
+    #[must_use]
+    pub fn changes(&self) -> broadcast::Receiver<ConnectionChange> {
+        self.changes.subscribe()
+    }
+
     /// The state of an environment; none if it is unknown. A server that is connected is asked.
-    pub async fn state(&self, id: &str) -> Option<EnvironmentState> {
-        let session = self.session(id)?;
-        let state = session.state();
-        if state != EnvironmentState::Ready {
+    pub async fn state(&self, id: &str) -> Option<MachineState> {
+        let machine = self.find(id)?.machine;
+        let state = machine.state();
+        if state != MachineState::Ready {
             return Some(state);
         }
-        let answer = session.request::<ServerStatus>("environment/status").await;
-        Some(match answer {
-            Ok(answer) if answer.status == "ready" => EnvironmentState::Ready,
+        let nothing = serde_json::json!({});
+        let answer = machine.request::<_, ServerStatus>("environment/status", &nothing);
+        Some(match answer.await {
+            Ok(answer) if answer.status == "ready" => MachineState::Ready,
             Ok(answer) => {
                 let status = answer.status;
-                EnvironmentState::Disconnected(format!("exec-server says that it is {status}"))
+                MachineState::Disconnected(format!("the exec server says that it is {status}"))
             }
-            Err(reason) => match session.state() {
-                EnvironmentState::Ready => EnvironmentState::Disconnected(reason),
+            Err(error) => match machine.state() {
+                MachineState::Ready => MachineState::Disconnected(error.to_string()),
                 state => state,
             },
         })
@@ -106,47 +187,14 @@ impl Environments {
     ///
     /// # Errors
     /// The environment is unknown, or its server cannot be reached.
-    pub async fn info(&self, id: &str) -> Result<EnvironmentInfo, InfoError> {
-        let session = self.session(id);
-        let mut session = session.ok_or_else(|| InfoError::Unknown(id.to_owned()))?;
-        if matches!(session.state(), EnvironmentState::Disconnected(_))
-            && let Some(opened) = self.connect_again(id)
-        {
-            session = opened;
-        }
-        let answer = match session.settled().await {
-            EnvironmentState::Disconnected(reason) => Err(reason),
-            EnvironmentState::Ready | EnvironmentState::Pending => {
-                session.request("environment/info").await
-            }
-        };
-        answer.map_err(|reason| InfoError::Unreachable {
+    pub async fn info(&self, id: &str) -> Result<Arc<MachineFacts>, InfoError> {
+        let entry = self.find(id);
+        let entry = entry.ok_or_else(|| InfoError::Unknown(id.to_owned()))?;
+        let facts = entry.machine.facts().await;
+        facts.map_err(|error| InfoError::Unreachable {
             id: id.to_owned(),
-            reason,
+            reason: error.to_string(),
         })
-    }
-
-    fn session(&self, id: &str) -> Option<Arc<ExecSession>> {
-        let known = self.known.lock();
-        known.get(id).map(|found| Arc::clone(&found.session))
-    }
-
-    fn connect(&self, server: ExecServer) -> Registered {
-        let session = ExecSession::open(server.clone(), Arc::clone(&self.http));
-        Registered {
-            server,
-            session: Arc::new(session),
-        }
-    }
-
-    /// None if the environment is not known any more.
-    fn connect_again(&self, id: &str) -> Option<Arc<ExecSession>> {
-        let mut known = self.known.lock();
-        let found = known.get_mut(id)?;
-        if matches!(found.session.state(), EnvironmentState::Disconnected(_)) {
-            *found = self.connect(found.server.clone());
-        }
-        Some(Arc::clone(&found.session))
     }
 }
 

@@ -12,7 +12,7 @@ use crate::file_uri::uri;
 use crate::policy::RequestedSandbox;
 use crate::refusal::Refusal;
 use crate::requests::{
-    AtPath, Base64, Copy, CreateDirectory, ReadBlockOfPath, Remove, WalkParams, WriteFile,
+    AtPath, Base64, CopyParams, CreateDirectory, ReadBlockOfPath, Remove, WalkParams, WriteFile,
 };
 use crate::walk::walk;
 
@@ -28,7 +28,7 @@ pub(crate) enum FileOperation {
     Metadata(AtPath),
     List(AtPath),
     Remove(Remove),
-    Copy(Copy),
+    Copy(CopyParams),
     Canonicalize(AtPath),
     Walk(WalkParams),
     ReadBlock(ReadBlockOfPath),

@@ -8,91 +8,21 @@ use codex_sandbox::{
 };
 use serde::Deserialize;
 
+use codex_environments::wire::{
+    AccessEntry, AccessMode, FileSystemAccess, Permissions, PlaceKind, Sandbox, SandboxNetwork,
+    SandboxPlace,
+};
+
 use crate::file_uri::FileUri;
 use crate::refusal::Refusal;
 
 /// What is kept read-only in each folder that may be written.
 const PROTECTED: [&str; 4] = [".git", ".agents", ".codex", ".aws"];
 
-/// The sandbox as it is asked for. Members that this program does not know would have to be enforced too, so forms that it
-/// does not know are refused.
+/// The sandbox as it is asked for.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct RequestedSandbox {
-    permissions: Permissions,
-    workspace_roots: Vec<FileUri>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Permissions {
-    Managed {
-        file_system: FileSystemAccess,
-        network: Network,
-    },
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum FileSystemAccess {
-    Restricted { entries: Vec<AccessEntry> },
-    Unrestricted,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Network {
-    Restricted,
-    Enabled,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct AccessEntry {
-    path: SandboxPlace,
-    access: Access,
-    #[serde(rename = "missing_path_behavior")]
-    _missing_path_behavior: Option<WhenMissing>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum WhenMissing {
-    Skip,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum SandboxPlace {
-    Special { value: SpecialPlace },
-    Path { path: FileUri },
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SpecialPlace {
-    kind: PlaceKind,
-    subpath: Option<PathBuf>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum PlaceKind {
-    Root,
-    Minimal,
-    ProjectRoots,
-    SlashTmp,
-    Tmpdir,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Access {
-    Read,
-    Write,
-    #[serde(alias = "none")]
-    Deny,
-}
+#[serde(transparent)]
+pub(crate) struct RequestedSandbox(Sandbox<FileUri>);
 
 /// What a request may touch, as folders of this machine.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -124,10 +54,10 @@ impl RequestedSandbox {
         let Permissions::Managed {
             file_system,
             network,
-        } = &self.permissions;
+        } = &self.0.permissions;
         let network = match network {
-            Network::Restricted => NetworkMode::Restricted,
-            Network::Enabled => NetworkMode::Enabled,
+            SandboxNetwork::Restricted => NetworkMode::Restricted,
+            SandboxNetwork::Enabled => NetworkMode::Enabled,
         };
         let rules = match file_system {
             FileSystemAccess::Unrestricted => PathRules {
@@ -140,7 +70,11 @@ impl RequestedSandbox {
         Ok(rules.policy(network, cwd))
     }
 
-    fn rules(&self, entries: &[AccessEntry], temporary: &Path) -> Result<PathRules, Refusal> {
+    fn rules(
+        &self,
+        entries: &[AccessEntry<FileUri>],
+        temporary: &Path,
+    ) -> Result<PathRules, Refusal> {
         let mut rules = PathRules::default();
         for entry in entries {
             let places = self.places(&entry.path, temporary)?;
@@ -148,15 +82,15 @@ impl RequestedSandbox {
             let is_whole = places.iter().any(is_root);
             let is_minimal = matches!(&entry.path, SandboxPlace::Special { value } if value.kind == PlaceKind::Minimal);
             match entry.access {
-                Access::Read if is_minimal => rules.has_programs = true,
-                Access::Read if is_whole => rules.reads_everything = true,
-                Access::Write if is_whole => rules.writes_everything = true,
-                Access::Write => rules.writable.extend(places),
-                Access::Deny if is_whole || is_minimal => {
+                AccessMode::Read if is_minimal => rules.has_programs = true,
+                AccessMode::Read if is_whole => rules.reads_everything = true,
+                AccessMode::Write if is_whole => rules.writes_everything = true,
+                AccessMode::Write => rules.writable.extend(places),
+                AccessMode::Deny if is_whole || is_minimal => {
                     return Err(Refusal::params("the whole file system cannot be denied"));
                 }
-                Access::Deny => rules.denied.extend(places),
-                Access::Read => rules.readable.extend(places),
+                AccessMode::Deny => rules.denied.extend(places),
+                AccessMode::Read => rules.readable.extend(places),
             }
         }
         // What is readable below a writable folder is read-only there.
@@ -167,7 +101,11 @@ impl RequestedSandbox {
         Ok(rules)
     }
 
-    fn places(&self, place: &SandboxPlace, temporary: &Path) -> Result<Vec<PathBuf>, Refusal> {
+    fn places(
+        &self,
+        place: &SandboxPlace<FileUri>,
+        temporary: &Path,
+    ) -> Result<Vec<PathBuf>, Refusal> {
         let value = match place {
             SandboxPlace::Path { path } => return Ok(vec![path.0.clone()]),
             SandboxPlace::Special { value } => value,
@@ -177,15 +115,19 @@ impl RequestedSandbox {
             PlaceKind::Minimal => Vec::new(),
             PlaceKind::SlashTmp => vec![PathBuf::from("/tmp")],
             PlaceKind::Tmpdir => vec![temporary.to_owned()],
-            PlaceKind::ProjectRoots => self.workspace_roots.iter().map(|it| it.0.clone()).collect(),
+            PlaceKind::ProjectRoots => self
+                .0
+                .workspace_roots
+                .iter()
+                .map(|it| it.0.clone())
+                .collect(),
         };
         let Some(subpath) = &value.subpath else {
             return Ok(bases);
         };
-        let is_below =
-            (subpath.components()).all(|part| matches!(part, std::path::Component::Normal(_)));
+        let is_below = (Path::new(subpath).components())
+            .all(|part| matches!(part, std::path::Component::Normal(_)));
         if !is_below {
-            let subpath = subpath.display();
             return Err(Refusal::params(format!(
                 "`{subpath}` is not below a folder"
             )));

@@ -19,7 +19,7 @@ use crate::machine::LocalMachine;
 use crate::policy::RequestedSandbox;
 use crate::refusal::Refusal;
 use crate::renamed_program::renamed;
-use crate::requests::{Base64, ProcessRead, ProcessStart, ProcessWrite};
+use crate::requests::{Base64, ProcessRead, ProcessStart, ProcessWrite, variable_policy};
 use crate::session::Link;
 
 /// How much output of a command is kept to be read again.
@@ -300,7 +300,7 @@ fn launch(program: &Path, params: ProcessStart) -> Result<Launch, Refusal> {
     let cwd = params.cwd.0;
     let plan = RequestedSandbox::plan(params.sandbox.as_ref(), &cwd)?;
     let inherited: BTreeMap<OsString, OsString> = match params.env_policy {
-        Some(policy) => policy.policy().apply(std::env::vars_os()),
+        Some(policy) => variable_policy(policy).apply(std::env::vars_os()),
         None => BTreeMap::new(),
     };
     let streams = match (params.tty, params.pipe_stdin) {

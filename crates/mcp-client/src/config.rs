@@ -94,6 +94,21 @@ impl Eq for ProgramGuard {}
 /// How to reach a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpServerTransport {
+    /// A program of another machine, with the protocol on its standard input and output.
+    Elsewhere {
+        /// The name of the environment.
+        environment: String,
+        /// The program.
+        command: String,
+        /// Its arguments.
+        arguments: Vec<String>,
+        /// Its environment variables.
+        variables: BTreeMap<String, String>,
+        /// Names of variables of this process that it gets.
+        inherited_variables: Vec<String>,
+        /// The absolute working folder there.
+        cwd: String,
+    },
     /// A program that is spoken to over its standard input and output.
     Program {
         command: String,

@@ -5,7 +5,10 @@ use std::ffi::OsString;
 use std::fmt::{self, Debug};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use codex_environments::wire::VariablePolicy;
+use codex_environments::{Environments, RemoteCommand, RemotePath};
 use codex_exec::Launcher;
 use codex_http::{Environment, HttpPool};
 use codex_protocol::Tool;
@@ -25,16 +28,22 @@ use crate::oauth::{
     McpAuthorization, McpLoginError, McpLoginOptions, McpLogins, OAuthClient, StartedMcpLogin,
     discover,
 };
+use crate::remote_stdio::RemoteProgram;
 use crate::stdio::{ServerProgram, StdioTransport};
 use crate::transport::Transport;
 
 /// The capacity of the queue of replies and notifications to a server.
 const REPLIES: usize = 128;
 
+/// Numbers the programs of other machines.
+static NEXT_PROGRAM: AtomicU64 = AtomicU64::new(0);
+
 /// Opens connections to MCP servers.
 #[derive(Clone)]
 pub struct McpConnector {
     pub launcher: Launcher,
+    /// The other machines; none if programs of those cannot be started.
+    pub environments: Option<Arc<Environments>>,
     pub http: Arc<HttpPool>,
     /// The environment of this process.
     pub environment: Arc<dyn Environment>,
@@ -196,6 +205,20 @@ impl McpConnector {
                     StdioTransport::start(launcher, program, name, &dispatcher, closed.clone());
                 Transport::Stdio(started.await?)
             }
+            McpServerTransport::Elsewhere { .. } => {
+                let program = self.program_elsewhere(&server.transport)?;
+                let environments = self.environments.as_deref().ok_or_else(|| {
+                    McpError::Launch("this command reaches no other machines".to_owned())
+                })?;
+                let started = StdioTransport::start_elsewhere(
+                    environments,
+                    program,
+                    name,
+                    &dispatcher,
+                    closed.clone(),
+                );
+                Transport::Stdio(started.await?)
+            }
             McpServerTransport::Http {
                 url,
                 newer_url,
@@ -226,6 +249,46 @@ impl McpConnector {
             &self.version,
             closed,
         ))
+    }
+
+    fn program_elsewhere(&self, transport: &McpServerTransport) -> Result<RemoteProgram, McpError> {
+        let McpServerTransport::Elsewhere {
+            environment,
+            command,
+            arguments,
+            variables,
+            inherited_variables,
+            cwd,
+        } = transport
+        else {
+            return Err(McpError::Closed);
+        };
+        let cwd = RemotePath::new(cwd).ok_or_else(|| {
+            McpError::Launch(format!("`{cwd}` is no absolute path of `{environment}`"))
+        })?;
+        let inherited = inherited_variables
+            .iter()
+            .filter_map(|name| Some((name.clone(), self.environment.variable(name)?)));
+        let number = NEXT_PROGRAM.fetch_add(1, Ordering::Relaxed);
+        let unique = std::process::id();
+        let words = std::iter::once(command).chain(arguments);
+        let command = RemoteCommand {
+            id: format!("mcp-stdio-{number}-{unique}"),
+            argv: words.cloned().collect(),
+            cwd,
+            env: inherited.chain(variables.clone()).collect(),
+            env_policy: VariablePolicy {
+                ignore_default_excludes: true,
+                ..VariablePolicy::default()
+            },
+            has_terminal: false,
+            takes_input: true,
+            sandbox: None,
+        };
+        Ok(RemoteProgram {
+            environment: environment.clone(),
+            command,
+        })
     }
 
     fn program(&self, transport: &McpServerTransport) -> ServerProgram {

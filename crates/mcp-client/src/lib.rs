@@ -16,6 +16,7 @@ mod error;
 mod http;
 mod message;
 mod oauth;
+mod remote_stdio;
 mod stdio;
 mod transport;
 

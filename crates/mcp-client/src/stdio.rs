@@ -24,7 +24,7 @@ pub(crate) const LARGEST_MESSAGE: usize = 64 * 1024 * 1024;
 /// The maximum length of a logged line of the server's standard error.
 const LONGEST_LOG_LINE: usize = 4096;
 /// The capacity of the queue of messages to the program.
-const OUTGOING: usize = 64;
+pub(crate) const OUTGOING: usize = 64;
 /// How long a program may take to exit after its input has ended, and how long its remaining output is read.
 const GRACE: Duration = Duration::from_millis(500);
 
@@ -39,7 +39,7 @@ pub(crate) struct ServerProgram {
 /// A server that runs as a program.
 #[derive(Debug)]
 pub(crate) struct StdioTransport {
-    outgoing: mpsc::Sender<String>,
+    pub(crate) outgoing: mpsc::Sender<String>,
 }
 
 impl StdioTransport {
@@ -69,12 +69,7 @@ impl StdioTransport {
         if let Some(input) = input {
             tokio::spawn(write(input, messages));
         }
-        let reader = OutputReader {
-            server,
-            dispatcher: Arc::clone(dispatcher),
-            line: Vec::new(),
-            log: Vec::new(),
-        };
+        let reader = OutputReader::new(server, dispatcher);
         tokio::spawn(reader.keep(process, output, closed));
         Ok(Self { outgoing })
     }
@@ -96,7 +91,7 @@ async fn write(mut input: StandardInput, mut messages: mpsc::Receiver<String>) {
 }
 
 /// Reads the output of a program.
-struct OutputReader {
+pub(crate) struct OutputReader {
     server: String,
     dispatcher: Arc<MessageDispatcher>,
     line: Vec<u8>,
@@ -104,6 +99,20 @@ struct OutputReader {
 }
 
 impl OutputReader {
+    pub(crate) fn new(server: String, dispatcher: &Arc<MessageDispatcher>) -> Self {
+        Self {
+            server,
+            dispatcher: Arc::clone(dispatcher),
+            line: Vec::new(),
+            log: Vec::new(),
+        }
+    }
+
+    /// The connection is lost, for this reason.
+    pub(crate) fn lose(&self, reason: McpError) {
+        self.dispatcher.lose(reason);
+    }
+
     /// Owns the program from its start to its end.
     async fn keep(
         mut self,
@@ -134,22 +143,30 @@ impl OutputReader {
     /// Reads until the output ends or cannot be read.
     async fn read(&mut self, output: &mut ProcessOutput) -> McpError {
         while let Some(OutputChunk { stream, bytes }) = output.next().await {
-            match stream {
-                OutputStream::Stdout => {
-                    for part in bytes.split_inclusive(|byte| *byte == b'\n') {
-                        self.line.extend_from_slice(part);
-                        if part.ends_with(b"\n") {
-                            self.message();
-                        }
-                    }
-                    if self.line.len() > LARGEST_MESSAGE {
-                        return McpError::TooLarge(LARGEST_MESSAGE);
-                    }
-                }
-                OutputStream::Stderr => self.log(&bytes),
+            if let Err(error) = self.take(stream, &bytes) {
+                return error;
             }
         }
         McpError::Closed
+    }
+
+    /// Takes a part of the output.
+    pub(crate) fn take(&mut self, stream: OutputStream, bytes: &[u8]) -> Result<(), McpError> {
+        match stream {
+            OutputStream::Stdout => {
+                for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+                    self.line.extend_from_slice(part);
+                    if part.ends_with(b"\n") {
+                        self.message();
+                    }
+                }
+                if self.line.len() > LARGEST_MESSAGE {
+                    return Err(McpError::TooLarge(LARGEST_MESSAGE));
+                }
+            }
+            OutputStream::Stderr => self.log(bytes),
+        }
+        Ok(())
     }
 
     fn message(&mut self) {

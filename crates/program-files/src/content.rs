@@ -95,6 +95,13 @@ fn read(file: &mut File, about: &Metadata) -> io::Result<Hash> {
     }
 }
 
+/// The digits of the SHA-256 of some bytes.
+#[must_use]
+pub fn sha256_digits(bytes: &[u8]) -> String {
+    let shown = shown(&Sha256::digest(bytes).into());
+    shown.trim_start_matches("sha256:").to_owned()
+}
+
 /// The form of hashes in settings.
 pub(crate) fn shown(digest: &Hash) -> String {
     let mut text = String::from("sha256:");

@@ -27,7 +27,7 @@ mod references;
 mod system_programs;
 
 pub use code_variables::writable_variables;
-pub use content::ContentError;
+pub use content::{ContentError, sha256_digits};
 pub use found_files::{ProgramFile, ProgramFiles};
 pub use launch_place::LaunchPlace;
 pub use program_file::{

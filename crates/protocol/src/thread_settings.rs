@@ -25,6 +25,32 @@ pub struct ActivePermissions {
     pub extends: Option<String>,
 }
 
+/// The name of this machine as an environment.
+pub const LOCAL_ENVIRONMENT: &str = "local";
+
+/// A machine on which a thread runs commands and works on files, and the folder there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EnvironmentChoice {
+    /// The name of the environment.
+    pub id: String,
+    /// The absolute folder, a path of that machine.
+    pub cwd: String,
+    /// The folders that belong to the work, if they are not the folder alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roots: Vec<String>,
+    /// The shell there, if it was known when the environment was chosen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shell: Option<String>,
+}
+
+impl EnvironmentChoice {
+    /// Whether it is this machine.
+    #[must_use]
+    pub fn is_local(&self) -> bool {
+        self.id == LOCAL_ENVIRONMENT
+    }
+}
+
 /// The settings of a thread that can change while it is loaded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadSettings {
@@ -64,6 +90,10 @@ pub struct ThreadSettings {
     /// Whether the model may not run commands and work on files.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_environment: bool,
+    /// The environments of the thread, the first of which is meant if none is named; empty for this machine alone, in the working
+    /// folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environments: Vec<EnvironmentChoice>,
 }
 
 /// Changes to the settings of a thread. Absent fields do not change.
@@ -113,6 +143,9 @@ pub struct ThreadSettingsPatch {
     /// Whether the model may not run commands and work on files.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub without_environment: Option<bool>,
+    /// Replaces the environments of the thread.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environments: Option<Vec<EnvironmentChoice>>,
 }
 
 impl ThreadSettings {
@@ -140,6 +173,7 @@ impl ThreadSettings {
             limits: ThreadLimits::default(),
             disabled_plugins: Vec::new(),
             without_environment: false,
+            environments: Vec::new(),
         }
     }
 
@@ -162,6 +196,7 @@ impl ThreadSettings {
             limits,
             disabled_plugins,
             without_environment,
+            environments,
         } = patch;
         let mut new = self.clone();
         if let Some(cwd) = cwd {
@@ -195,7 +230,15 @@ impl ThreadSettings {
         new.limits = limits.unwrap_or(new.limits);
         new.disabled_plugins = disabled_plugins.unwrap_or(new.disabled_plugins);
         new.without_environment = without_environment.unwrap_or(new.without_environment);
+        new.environments = environments.unwrap_or(new.environments);
         new
+    }
+
+    /// Whether commands run on this machine, if none is named.
+    #[must_use]
+    pub fn is_local_first(&self) -> bool {
+        let first = self.environments.first();
+        !self.without_environment && first.is_none_or(EnvironmentChoice::is_local)
     }
 
     /// The collaboration mode with its settings.
@@ -230,6 +273,7 @@ impl From<OverrideTurnContext> for ThreadSettingsPatch {
             limits: None,
             disabled_plugins: None,
             without_environment: None,
+            environments: None,
         }
     }
 }
@@ -261,6 +305,7 @@ impl From<&UserTurn> for ThreadSettingsPatch {
             limits: None,
             disabled_plugins: None,
             without_environment: None,
+            environments: None,
         }
     }
 }

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::policy::{AskForApproval, SandboxPolicy};
 use crate::settings::{CollaborationMode, Personality, ReasoningEffort, ReasoningSummary};
+use crate::thread_settings::EnvironmentChoice;
 use crate::usage_limits::{ThreadLimits, UsageLimits};
 
 /// The settings of a turn. Older records lack much of what is optional.
@@ -64,6 +65,9 @@ pub struct TurnContext {
     /// Whether the model could neither run commands nor work on files. Only this program writes it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub without_environment: bool,
+    /// The environments of the turn; empty for this machine alone. Only this program writes them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environments: Vec<EnvironmentChoice>,
 }
 
 /// The domains that managed requirements name.

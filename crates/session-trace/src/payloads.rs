@@ -148,6 +148,9 @@ pub(crate) struct CommandBegan {
     source: ExecCommandSource,
     #[serde(skip_serializing_if = "Option::is_none")]
     interaction_input: Option<String>,
+    /// The other machine that it runs on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    environment: Option<String>,
 }
 
 impl CommandBegan {
@@ -163,6 +166,7 @@ impl CommandBegan {
             parsed_cmd: event.parsed_cmd,
             source: event.source,
             interaction_input: event.interaction_input,
+            environment: event.environment,
         }
     }
 }

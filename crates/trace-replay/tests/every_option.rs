@@ -19,9 +19,9 @@ use codex_model_client::{
     Provider, SystemClock as ModelClock, ToolMode,
 };
 use codex_protocol::{
-    ActivePermissions, ApprovalsReviewer, AskForApproval, EventMsg, ModeKind, NetworkAccess, Op,
-    Personality, ReasoningEffort, ReasoningSummary, SandboxPolicy, ServiceTier, ThreadLimits,
-    ThreadSettings, UsageLimits, UserInput, UserInputOp, Verbosity, WebSearchMode,
+    ActivePermissions, ApprovalsReviewer, AskForApproval, EnvironmentChoice, EventMsg, ModeKind,
+    NetworkAccess, Op, Personality, ReasoningEffort, ReasoningSummary, SandboxPolicy, ServiceTier,
+    ThreadLimits, ThreadSettings, UsageLimits, UserInput, UserInputOp, Verbosity, WebSearchMode,
 };
 use codex_rollout::{PersistedDetail, RolloutWriter};
 use codex_rollout_trace::Recording;
@@ -61,6 +61,12 @@ fn settings(cwd: &Path) -> ThreadSettings {
         },
         disabled_plugins: vec!["plugin@market".to_owned()],
         without_environment: true,
+        environments: vec![EnvironmentChoice {
+            id: "box".to_owned(),
+            cwd: "/there".to_owned(),
+            roots: vec!["/there".to_owned()],
+            shell: Some("/bin/bash".to_owned()),
+        }],
     }
 }
 

@@ -1,14 +1,14 @@
-//! `environment/*`: the machine of the server, and others that have exec servers. Threads use the former alone.
+//! `environment/*`: the machine of the server, and others that have exec servers.
 
 use std::time::Duration;
 
 use codex_app_server_protocol::v2::{self};
-use codex_environments::{EnvironmentState, ExecServer, InfoError};
+use codex_environments::{ExecServer, InfoError, MachineState};
+use codex_protocol::LOCAL_ENVIRONMENT;
 use url::Url;
 
 use super::call::RequestContext;
 use crate::failure::Failure;
-use crate::projection::LOCAL_ENVIRONMENT;
 use crate::server::AppServer;
 
 pub(super) async fn info(
@@ -26,10 +26,10 @@ pub(super) async fn info(
     })?;
     Ok(v2::EnvironmentInfoResponse {
         shell: v2::EnvironmentShellInfo {
-            name: info.shell.name,
-            path: info.shell.path,
+            name: info.shell.name.clone(),
+            path: info.shell.path.clone(),
         },
-        cwd: info.cwd,
+        cwd: info.cwd.as_ref().map(|cwd| cwd.uri()),
     })
 }
 
@@ -56,9 +56,9 @@ pub(super) async fn status(
     } else {
         match server.host().environments().state(&id).await {
             None => (Kind::Unknown, Some(InfoError::Unknown(id).to_string())),
-            Some(EnvironmentState::Pending) => (Kind::Pending, None),
-            Some(EnvironmentState::Ready) => (Kind::Ready, None),
-            Some(EnvironmentState::Disconnected(reason)) => (Kind::Disconnected, Some(reason)),
+            Some(MachineState::Pending) => (Kind::Pending, None),
+            Some(MachineState::Ready) => (Kind::Ready, None),
+            Some(MachineState::Disconnected(reason)) => (Kind::Disconnected, Some(reason)),
         }
     };
     Ok(v2::EnvironmentStatusResponse { status, error })

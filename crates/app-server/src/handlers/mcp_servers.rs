@@ -19,9 +19,9 @@ use super::paging::page;
 use super::{blocking, engine, loaded_thread};
 use crate::failure::Failure;
 use crate::host::McpSettings;
-use crate::projection::LOCAL_ENVIRONMENT;
 use crate::server::AppServer;
 use crate::thread::Snapshot;
+use codex_protocol::LOCAL_ENVIRONMENT;
 
 /// The time limit for a server's lists. The reply leaves out servers that exceed it.
 const LISTING: Duration = Duration::from_secs(5);

@@ -82,6 +82,7 @@ async fn open_new(
         config.options.settings.cwd = server.host().configuration().folder(folder);
     }
     config.options.settings.without_environment = place.has_environment() == Some(false);
+    config.options.settings.environments = place.choices().unwrap_or_default();
     config.identity.thread_source = params.thread_source;
     config.identity.has_legacy_history = params.history_mode == Some(ThreadHistoryMode::Legacy);
     config.identity.has_paginated_history =
@@ -101,7 +102,8 @@ async fn instruction_sources(
 ) -> Result<Vec<String>, Failure> {
     let mut own = config.clone();
     let read = move || {
-        let cwd = (!own.options.settings.without_environment).then_some(&*own.options.settings.cwd);
+        let settings = &own.options.settings;
+        let cwd = settings.is_local_first().then_some(&*settings.cwd);
         let files = own.services.instruction_files.as_ref();
         let sources = files.map(|files| files.sources(cwd)).unwrap_or_default();
         if is_moved {
@@ -111,6 +113,7 @@ async fn instruction_sources(
     };
     let (sources, instructions) = blocking(read).await?;
     config.options.user_instructions = instructions;
+    let elsewhere = config.learn_of_machines().await;
     let shown = sources.iter().map(|path| path.display().to_string());
-    Ok(shown.collect())
+    Ok(shown.chain(elsewhere).collect())
 }

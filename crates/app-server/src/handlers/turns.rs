@@ -5,7 +5,7 @@ use codex_app_server_protocol::v2::{
     TurnContinueParams, TurnInterruptParams, TurnSettingsUpdateParams, TurnSettingsUpdateResponse,
     TurnSettingsUpdateStatus, TurnStartParams, TurnSteerParams, TurnToolOutput, UserInput,
 };
-use codex_core::TurnSettingsPatch;
+use codex_core::{TurnPlace, TurnSettingsPatch};
 use codex_protocol::{FunctionCallOutputBody, FunctionCallOutputContentItem};
 use serde_json::json;
 
@@ -13,7 +13,7 @@ use super::call::{EarlyReply, RequestContext};
 use super::{engine, input_thread, loaded_thread};
 use crate::failure::Failure;
 use crate::projection::engine_reviewer;
-use crate::thread::check_environments;
+use crate::thread::{RequestedPlace, check_environments};
 
 /// The longest input text, in characters.
 const TEXT_LIMIT: usize = 1 << 20;
@@ -89,8 +89,16 @@ pub(super) async fn update_settings(
         service_tier: params.service_tier,
         approvals_reviewer: params.approvals_reviewer.map(engine_reviewer),
         environment: environments.map(|all| {
-            let local = all.first();
-            local.map(|environment| configuration.folder(&environment.cwd))
+            let has_any = !all.is_empty();
+            let place = RequestedPlace {
+                environments: Some(all),
+                ..RequestedPlace::default()
+            };
+            let folder = place.environment_folder();
+            has_any.then(|| TurnPlace {
+                cwd: folder.map(|folder| configuration.folder(folder)),
+                environments: place.choices().unwrap_or_default(),
+            })
         }),
     };
     let applies = thread.change_turn(patch).await;

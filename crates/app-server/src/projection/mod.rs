@@ -43,7 +43,9 @@ pub(crate) use policy::{
 pub(crate) use question::{ClientQuestion, QuestionContext, question, unaskable};
 pub use queued::queued_by_others;
 pub(crate) use requirements::wire_requirements;
-pub(crate) use settings::{LOCAL_ENVIRONMENT, environment, wire_settings, with_instructions};
+pub(crate) use settings::{
+    environments, wire_settings, with_instructions, without_folders_elsewhere,
+};
 pub(crate) use thread_state::{
     goal_cleared, goal_updated, wire_goal, wire_read_state, wire_section,
 };

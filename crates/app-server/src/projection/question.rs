@@ -7,12 +7,12 @@ use std::path::Path;
 use codex_app_server_protocol::ServerRequest;
 use codex_app_server_protocol::v2::*;
 use codex_protocol as v1;
-use codex_protocol::{EventMsg, Op};
+use codex_protocol::{EventMsg, LOCAL_ENVIRONMENT, Op};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::command_action::actions;
-use super::{LOCAL_ENVIRONMENT, item};
+use super::item;
 
 /// A question, with the ids that the engine needs together with the answer.
 #[derive(Debug)]
@@ -468,7 +468,10 @@ fn command_params(
         turn_id: event.turn_id.clone(),
         item_id: event.call_id.clone(),
         kind: Some(CommandExecutionApprovalKind::Command),
-        environment_id: Some(LOCAL_ENVIRONMENT.to_owned()),
+        environment_id: Some(match &event.environment {
+            Some(machine) => machine.clone(),
+            None => LOCAL_ENVIRONMENT.to_owned(),
+        }),
         started_at_ms: None,
         approval_id: event.approval_id.clone(),
         reason: event.reason.clone(),

@@ -1,7 +1,10 @@
 //! Converts the settings of a thread to the wire.
 
 use codex_app_server_protocol::v2::{self, ActivePermissionProfile, ThreadEnvironment};
-use codex_protocol::{CollaborationMode, ModeKind, Personality, ThreadSettings};
+use codex_protocol::{
+    self as v1, AbsolutePathBuf, CollaborationMode, EnvironmentChoice, LOCAL_ENVIRONMENT, ModeKind,
+    Personality, ThreadSettings,
+};
 
 use super::{wire_approval, wire_reviewer, wire_sandbox, wire_thread_limits, without_read_limits};
 
@@ -14,10 +17,10 @@ pub(crate) fn wire_settings(settings: &ThreadSettings) -> v2::ThreadSettings {
     }
     v2::ThreadSettings {
         cwd: settings.cwd.display().to_string(),
-        environments: vec![environment(settings)],
+        environments: environments(settings),
         approval_policy: wire_approval(settings.approval_policy),
         approvals_reviewer: wire_reviewer(settings.approvals_reviewer),
-        sandbox_policy,
+        sandbox_policy: with_folders_elsewhere(sandbox_policy, settings),
         active_permission_profile: profile.map(|profile| ActivePermissionProfile {
             id: profile.id,
             extends: profile.extends,
@@ -61,15 +64,62 @@ pub(crate) fn with_instructions(
     changed
 }
 
-/// The id of the local environment.
-pub(crate) const LOCAL_ENVIRONMENT: &str = "local";
-
-/// The only environment of a thread: its folder on this machine.
-pub(crate) fn environment(settings: &ThreadSettings) -> ThreadEnvironment {
-    let cwd = settings.cwd.display().to_string();
-    ThreadEnvironment {
-        environment_id: LOCAL_ENVIRONMENT.to_owned(),
-        runtime_workspace_roots: vec![cwd.clone()],
-        cwd,
+/// The environments of a thread. Without others it is its folder on this machine.
+pub(crate) fn environments(settings: &ThreadSettings) -> Vec<ThreadEnvironment> {
+    if settings.without_environment {
+        return Vec::new();
     }
+    if settings.environments.is_empty() {
+        let cwd = settings.cwd.display().to_string();
+        return vec![ThreadEnvironment {
+            environment_id: LOCAL_ENVIRONMENT.to_owned(),
+            runtime_workspace_roots: vec![cwd.clone()],
+            cwd,
+        }];
+    }
+    let shown = |choice: &EnvironmentChoice| ThreadEnvironment {
+        environment_id: choice.id.clone(),
+        cwd: choice.cwd.clone(),
+        runtime_workspace_roots: match &choice.roots[..] {
+            [] => vec![choice.cwd.clone()],
+            roots => roots.to_vec(),
+        },
+    };
+    settings.environments.iter().map(shown).collect()
+}
+
+/// A sandbox policy as clients are shown it: on another machine its folders may be written.
+fn with_folders_elsewhere(
+    mut policy: v2::SandboxPolicy,
+    settings: &ThreadSettings,
+) -> v2::SandboxPolicy {
+    if settings.is_local_first() {
+        return policy;
+    }
+    if let v2::SandboxPolicy::WorkspaceWrite { writable_roots, .. } = &mut policy
+        && let Some(first) = environments(settings).into_iter().next()
+    {
+        writable_roots.extend(
+            first
+                .runtime_workspace_roots
+                .into_iter()
+                .map(AbsolutePathBuf),
+        );
+    }
+    policy
+}
+
+/// A sandbox policy of a client without the folders of other machines, which it may have been shown: here they mean nothing.
+pub(crate) fn without_folders_elsewhere(
+    mut policy: v1::SandboxPolicy,
+    settings: &ThreadSettings,
+) -> v1::SandboxPolicy {
+    if let v1::SandboxPolicy::WorkspaceWrite { writable_roots, .. } = &mut policy {
+        let elsewhere = settings.environments.iter().filter(|one| !one.is_local());
+        let folders: Vec<&String> = elsewhere
+            .flat_map(|one| one.roots.iter().chain([&one.cwd]))
+            .collect();
+        writable_roots.retain(|root| !folders.contains(&&root.0));
+    }
+    policy
 }

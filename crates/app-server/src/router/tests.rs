@@ -83,9 +83,10 @@ impl NoEngine {
             skills: SkillLibrary::new(|_| Ok(Default::default())),
             configuration: configuration.unwrap(),
             accounts: nobody(),
-            environments: Arc::new(Environments::new(Arc::new(HttpPool::new(
-                HttpSettings::default(),
-            )))),
+            environments: Arc::new(Environments::new(
+                Arc::new(HttpPool::new(HttpSettings::default())),
+                codex_exec::Launcher::with_helper("/nowhere"),
+            )),
             checkpoints: Arc::new(CheckpointStore::new(
                 Path::new("/nowhere"),
                 Default::default(),

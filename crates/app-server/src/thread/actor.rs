@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    DeprecationNoticeNotification, ThreadCheckpointRestoreResponse, ThreadClosedNotification,
-    ThreadStatus, ThreadStatusChangedNotification, TurnInterruptResponse,
+    DeprecationNoticeNotification, EnvironmentConnectionNotification,
+    ThreadCheckpointRestoreResponse, ThreadClosedNotification, ThreadStatus,
+    ThreadStatusChangedNotification, TurnInterruptResponse,
 };
 use codex_app_server_protocol::{ServerNotification, ServerRequest, client_method as method};
 use codex_core::{EventReceiver, SpawnedAgent, ThreadManager};
+use codex_environments::ConnectionChange;
 use codex_protocol::{Event, EventMsg, ThreadSettings};
 use jiff::Timestamp;
-use tokio::sync::mpsc;
+use tokio::sync::{broadcast, mpsc};
 
 use super::additional_context::AdditionalContext;
 use super::follow_up::FollowUp;
@@ -90,6 +92,8 @@ pub(crate) struct Actor {
     pub(super) unloading: Unloading,
     activity: Activity,
     status: ThreadStatus,
+    /// Lost and found connections to other machines.
+    connection_changes: broadcast::Receiver<ConnectionChange>,
     events: EventReceiver,
     mailbox: mpsc::Receiver<Box<ThreadCommand>>,
 }
@@ -107,7 +111,9 @@ impl Actor {
         let (handle, mailbox) = ThreadHandle::new(facts.takes_input());
         let id = thread.id().to_string();
         server.add_thread(id.clone(), handle.clone());
+        let connection_changes = server.host().environments().changes();
         Self {
+            connection_changes,
             server,
             manager,
             thread,
@@ -173,6 +179,7 @@ impl Actor {
                 }
                 () = room_of_one(&self.subscribers), if !waiting.is_empty() => {}
                 () = self.unloading.due() => self.close(),
+                Ok(change) = self.connection_changes.recv() => self.tell_connection(change),
                 Some(agent) = self.agents_to_load.recv() => self.take_agent(*agent),
                 Some(command) = self.mailbox.recv() => {
                     if waiting.is_empty() {
@@ -187,6 +194,28 @@ impl Actor {
             }
         }
         self.end();
+    }
+
+    /// Tells clients that a machine of the thread can be used again, or cannot any more.
+    fn tell_connection(&self, change: ConnectionChange) {
+        let environment_id = change.environment;
+        let settings = self.thread.settings();
+        if !settings
+            .environments
+            .iter()
+            .any(|one| one.id == environment_id)
+        {
+            return;
+        }
+        let params = EnvironmentConnectionNotification {
+            thread_id: self.thread.id().to_string(),
+            environment_id,
+        };
+        self.notify(if change.is_connected {
+            ServerNotification::ThreadEnvironmentConnected(params)
+        } else {
+            ServerNotification::ThreadEnvironmentDisconnected(params)
+        });
     }
 
     /// Whether to take more events. While every subscriber has much to read, events wait, and with them commands and

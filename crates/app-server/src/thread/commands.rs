@@ -23,7 +23,8 @@ use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::projection::{
     engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
-    is_shown_of, turn_error, wire_settings, wire_warning, with_instructions, without_read_limits,
+    is_shown_of, turn_error, wire_settings, wire_warning, with_instructions,
+    without_folders_elsewhere, without_read_limits,
 };
 
 /// The limit on plugins that a thread has switched off.
@@ -286,6 +287,8 @@ impl Actor {
                 // What the client was shown does not lift limits that it was not shown.
                 let in_force = self.thread.settings().sandbox_policy.clone();
                 let policy = policy.map(requested_sandbox).transpose()?;
+                let before = self.thread.settings();
+                let policy = policy.map(|policy| without_folders_elsewhere(policy, &before));
                 policy.filter(|policy| !is_shown_of(policy, &in_force))
             }
         };
@@ -313,6 +316,7 @@ impl Actor {
             limits: None,
             disabled_plugins,
             without_environment: place.has_environment().map(|has| !has),
+            environments: place.choices(),
         })
     }
 

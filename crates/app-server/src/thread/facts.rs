@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use super::StoredHistory;
 use super::workplace::NamedPlace;
-use crate::projection::{Turns, environment, wire_settings, wire_source};
+use crate::projection::{Turns, environments, wire_settings, wire_source};
 
 /// The facts about a loaded thread.
 #[derive(Clone, Debug)]
@@ -119,6 +119,13 @@ impl ThreadFacts {
         if settings.without_environment {
             return Vec::new();
         }
+        if let Some(first) = settings.environments.first() {
+            return environments(&settings)
+                .into_iter()
+                .find(|one| one.environment_id == first.id)
+                .map(|one| one.runtime_workspace_roots)
+                .unwrap_or_default();
+        }
         let cwd = &settings.cwd;
         let named = self.place.as_ref().and_then(|place| place.roots(cwd));
         named.map_or_else(|| vec![cwd.display().to_string()], Clone::clone)
@@ -126,13 +133,13 @@ impl ThreadFacts {
 
     pub(super) fn environments(&self) -> Vec<ThreadEnvironment> {
         let settings = self.settings();
-        if settings.without_environment {
-            return Vec::new();
+        let mut all = environments(&settings);
+        if let [only] = &mut all[..]
+            && settings.environments.is_empty()
+        {
+            only.runtime_workspace_roots = self.workspace_roots();
         }
-        vec![ThreadEnvironment {
-            runtime_workspace_roots: self.workspace_roots(),
-            ..environment(&settings)
-        }]
+        all
     }
 
     /// The current settings.

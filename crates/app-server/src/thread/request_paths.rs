@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use codex_app_server_protocol::v2::TurnEnvironmentParams;
-use codex_environments::Environments;
+use codex_environments::{Environments, RemotePath};
+use codex_protocol::LOCAL_ENVIRONMENT;
 
 use crate::failure::Failure;
-use crate::projection::LOCAL_ENVIRONMENT;
 use crate::request_path::absolute;
 
 /// Refuses environments that a thread cannot have.
@@ -16,19 +16,24 @@ pub(crate) fn check_environments(
 ) -> Result<(), Failure> {
     for (at, environment) in environments.iter().enumerate() {
         let (id, cwd) = (&environment.environment_id, &environment.cwd);
-        if !Path::new(cwd).is_absolute() {
+        let is_local = id == LOCAL_ENVIRONMENT;
+        if !is_local && !known.has(id) {
             return Err(Failure::invalid(format!(
-                "invalid cwd for environment `{id}`: path `{cwd}` is not absolute"
+                "unknown turn environment id `{id}`"
             )));
         }
-        if id != LOCAL_ENVIRONMENT {
-            return Err(Failure::invalid(if known.has(id) {
-                format!(
-                    "environment `{id}` is another machine, where threads of this version cannot run commands"
-                )
+        let roots = environment.runtime_workspace_roots.iter().flatten();
+        for path in std::iter::once(cwd).chain(roots) {
+            let is_absolute = if is_local {
+                Path::new(path).is_absolute()
             } else {
-                format!("unknown turn environment id `{id}`")
-            }));
+                RemotePath::new(path).is_some()
+            };
+            if !is_absolute {
+                return Err(Failure::invalid(format!(
+                    "invalid cwd for environment `{id}`: path `{path}` is not absolute"
+                )));
+            }
         }
         if environments[..at]
             .iter()

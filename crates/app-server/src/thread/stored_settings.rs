@@ -84,6 +84,7 @@ impl Actor {
             personality: stored.personality.filter(|_| params.personality.is_none()),
             collaboration_mode: Some(mode),
             without_environment: Some(stored.without_environment),
+            environments: Some(stored.environments.clone()),
             ..allowed_by(stored, &GivenPolicy::of_resume(params))
         })
         .await;

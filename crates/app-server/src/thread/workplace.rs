@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use codex_app_server_protocol::v2::{TurnEnvironmentParams, TurnStartParams};
+use codex_protocol::{EnvironmentChoice, LOCAL_ENVIRONMENT};
 
 use super::request_paths::{check_absolute, check_environments};
 use crate::failure::Failure;
@@ -29,23 +30,38 @@ impl RequestedPlace {
     pub(crate) fn check(&self, server: &AppServer) -> Result<(), Failure> {
         let environments = self.environments.as_deref().unwrap_or_default();
         check_environments(server.host().environments(), environments)?;
-        let of_environments = environments
-            .iter()
-            .flat_map(|environment| environment.runtime_workspace_roots.iter().flatten());
-        self.roots
-            .iter()
-            .flatten()
-            .chain(of_environments)
-            .try_for_each(|root| check_absolute(root))
+        let mut roots = self.roots.iter().flatten();
+        roots.try_for_each(|root| check_absolute(root))
     }
 
-    /// The folder of the environment.
+    /// The folder of this machine as an environment.
     pub(crate) fn environment_folder(&self) -> Option<&str> {
-        let environment = self.environments.as_ref()?.first()?;
-        Some(&environment.cwd)
+        let mut environments = self.environments.as_ref()?.iter();
+        let local = environments.find(|one| one.environment_id == LOCAL_ENVIRONMENT)?;
+        Some(&local.cwd)
     }
 
-    /// The folder in which commands are to run: that of the environment, if there is one.
+    /// The environments of the thread, if others than this machine are among them; none if the request says nothing about them. A
+    /// working folder alone says nothing: a thread on other machines stays there.
+    pub(crate) fn choices(&self) -> Option<Vec<EnvironmentChoice>> {
+        let given = self.environments.as_ref()?;
+        let is_elsewhere = given
+            .iter()
+            .any(|one| one.environment_id != LOCAL_ENVIRONMENT);
+        let choices = given.iter().map(|one| EnvironmentChoice {
+            id: one.environment_id.clone(),
+            cwd: one.cwd.clone(),
+            roots: each_once(one.runtime_workspace_roots.clone().unwrap_or_default()),
+            shell: None,
+        });
+        Some(if is_elsewhere {
+            choices.collect()
+        } else {
+            Vec::new()
+        })
+    }
+
+    /// The folder of this machine: that of the environment, if it is one.
     pub(super) fn folder(&self) -> Option<&str> {
         self.environment_folder().or(self.cwd.as_deref())
     }

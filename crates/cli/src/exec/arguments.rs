@@ -241,6 +241,9 @@ pub(super) struct ExecOptions {
     /// The working folder.
     #[arg(short = 'C', long = "cd", global = true, value_name = "DIR")]
     pub(super) cwd: Option<PathBuf>,
+    /// Work on another machine, in a folder there. The settings may name the folder.
+    #[arg(long, global = true, value_name = "NAME[:DIR]")]
+    pub(super) environment: Option<String>,
     /// An additional writable folder.
     #[arg(long, global = true, value_name = "DIR")]
     pub(super) add_dir: Vec<PathBuf>,

@@ -18,6 +18,7 @@ pub(super) async fn open(
     options: &ExecOptions,
     cwd: Option<&Path>,
     config: Map<String, Value>,
+    environments: Option<Value>,
     choice: ThreadChoice,
 ) -> anyhow::Result<ClientThread> {
     let mut params = json!({});
@@ -44,6 +45,12 @@ pub(super) async fn open(
     }
     if options.ephemeral && !matches!(choice, ThreadChoice::Resumed(_)) {
         params["ephemeral"] = json!(true);
+    }
+    if let Some(environments) = environments {
+        if !matches!(choice, ThreadChoice::New) {
+            bail!("a stored thread stays where it works: leave --environment out");
+        }
+        params["environments"] = environments;
     }
     match choice {
         ThreadChoice::New => Ok(ClientThread::start(client, &params).await?),

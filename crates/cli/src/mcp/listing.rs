@@ -68,10 +68,17 @@ fn transport(transport: &McpTransport) -> Value {
             env,
             env_vars,
             cwd,
-        } => json!({
-            "type": "stdio", "command": command, "args": args, "env": hidden(env),
-            "env_vars": env_vars, "cwd": cwd,
-        }),
+            environment,
+        } => {
+            let mut shown = json!({
+                "type": "stdio", "command": command, "args": args, "env": hidden(env),
+                "env_vars": env_vars, "cwd": cwd,
+            });
+            if let Some(environment) = environment {
+                shown["environment_id"] = environment.as_str().into();
+            }
+            shown
+        }
         McpTransport::Http {
             url,
             bearer_token_env_var,
@@ -101,6 +108,7 @@ pub(super) fn as_tables(entries: &[ServerEntry<'_>]) -> String {
                 env,
                 env_vars,
                 cwd,
+                environment: _,
             } => programs.push([
                 name,
                 command.clone(),
@@ -184,13 +192,17 @@ pub(super) fn as_facts(entry: &ServerEntry<'_>) -> String {
             env,
             env_vars,
             cwd,
-        } => facts.extend([
-            ("transport", "stdio".to_owned()),
-            ("command", command.clone()),
-            ("args", or_nothing(args.join(" "))),
-            ("cwd", or_nothing(cwd.clone().unwrap_or_default())),
-            ("env", variables(env, env_vars)),
-        ]),
+            environment,
+        } => {
+            facts.extend([
+                ("transport", "stdio".to_owned()),
+                ("command", command.clone()),
+                ("args", or_nothing(args.join(" "))),
+                ("cwd", or_nothing(cwd.clone().unwrap_or_default())),
+                ("env", variables(env, env_vars)),
+            ]);
+            facts.extend(environment.clone().map(|name| ("environment_id", name)));
+        }
         McpTransport::Http {
             url,
             bearer_token_env_var,

@@ -27,6 +27,17 @@ pub struct ShellEnvironmentPolicy {
     include_only: Vec<String>,
 }
 
+/// Selects the environment variables of commands on another machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VariablesElsewhere {
+    pub inherit: EnvironmentInherit,
+    /// Whether variables are left out whose names look like those of secrets.
+    pub drop_secrets: bool,
+    pub exclude: Vec<String>,
+    pub set: BTreeMap<String, String>,
+    pub include_only: Vec<String>,
+}
+
 impl ShellEnvironmentPolicy {
     pub(super) fn from_file(file: &ShellEnvironmentFile) -> Self {
         Self {
@@ -35,6 +46,18 @@ impl ShellEnvironmentPolicy {
             exclude: file.exclude.clone().unwrap_or_default(),
             set: file.set.clone().unwrap_or_default(),
             include_only: file.include_only.clone().unwrap_or_default(),
+        }
+    }
+
+    /// The policy for another machine, which has variables of its own.
+    pub fn elsewhere(&self) -> VariablesElsewhere {
+        let logins = LOGINS.iter().map(|name| (*name).to_owned());
+        VariablesElsewhere {
+            inherit: self.inherit,
+            drop_secrets: self.drop_secrets,
+            exclude: self.exclude.iter().cloned().chain(logins).collect(),
+            set: self.set.clone(),
+            include_only: self.include_only.clone(),
         }
     }
 

@@ -74,6 +74,8 @@ pub enum McpTransport {
         env_vars: Vec<String>,
         /// The working folder.
         cwd: Option<String>,
+        /// The machine that it runs on, if not this one. It has a working folder then.
+        environment: Option<String>,
     },
     /// Over HTTP.
     Http {
@@ -119,6 +121,10 @@ struct McpServerForm {
     /// The folder that the program runs in. Default: that of the thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     cwd: Option<String>,
+    /// The environment that the program runs in. It has an absolute `cwd` there then. Default: this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-since" = "0.169"))]
+    environment_id: Option<String>,
     /// The address of a server over HTTP.
     #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
@@ -179,6 +185,8 @@ struct McpServerForm {
 enum McpFormError {
     #[error("invalid transport")]
     NoTransport,
+    #[error("a program of another environment needs an absolute cwd there")]
+    NoFolder,
     #[error("{0} is not supported for {1}")]
     Unsupported(&'static str, &'static str),
     #[error("{0} must be a non-negative number of seconds")]
@@ -221,12 +229,19 @@ fn transport_of(form: &McpServerForm) -> Result<McpTransport, McpFormError> {
             ("oauth", form.oauth.is_some()),
         ];
         refuse(&foreign, "stdio")?;
+        let environment = form.environment_id.clone();
+        let environment = environment.filter(|id| id != codex_protocol::LOCAL_ENVIRONMENT);
+        let has_folder = (form.cwd.as_deref()).is_some_and(|cwd| cwd.starts_with('/'));
+        if environment.is_some() && !has_folder {
+            return Err(McpFormError::NoFolder);
+        }
         return Ok(McpTransport::Stdio {
             command: command.clone(),
             args: form.args.clone().unwrap_or_default(),
             env: form.env.clone().unwrap_or_default(),
             env_vars: form.env_vars.clone().unwrap_or_default(),
             cwd: form.cwd.clone(),
+            environment,
         });
     }
     let url = form.url.clone().ok_or(McpFormError::NoTransport)?;
@@ -235,6 +250,7 @@ fn transport_of(form: &McpServerForm) -> Result<McpTransport, McpFormError> {
         ("env", form.env.is_some()),
         ("env_vars", form.env_vars.is_some()),
         ("cwd", form.cwd.is_some()),
+        ("environment_id", form.environment_id.is_some()),
         ("bearer_token", form.bearer_token.is_some()),
     ];
     refuse(&foreign, "streamable_http")?;
@@ -284,7 +300,9 @@ impl From<McpServer> for McpServerForm {
                 env,
                 env_vars,
                 cwd,
+                environment,
             } => {
+                form.environment_id = environment;
                 form.command = Some(command);
                 form.args = Some(args);
                 form.env = (!env.is_empty()).then_some(env);

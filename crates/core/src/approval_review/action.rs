@@ -76,6 +76,7 @@ fn of_command(command: &CommandEffect) -> Action {
             "tool": tool,
             "command": command.argv,
             "cwd": command.cwd,
+            "environment": command.machine,
             "sandbox_permissions": permissions,
             "additional_permissions": command.additional,
             JUSTIFICATION: command.justification,
@@ -100,11 +101,12 @@ fn of_patch(patch: &PatchEffect, turn: &TurnSettings) -> Action {
     let files: Vec<_> = patch.changes.keys().collect();
     Action {
         whole: json!({
-            "tool": "apply_patch", "cwd": turn.cwd, "files": patch.touched,
+            "tool": "apply_patch", "cwd": turn.shown_cwd(), "files": patch.touched,
+            "environment": patch.elsewhere.as_ref().map(|elsewhere| &elsewhere.machine),
             "change_count": changes.len(), "patch": changes,
         }),
         short: json!({
-            "type": "applyPatch", "tool": "apply_patch", "cwd": turn.cwd, "files": files,
+            "type": "applyPatch", "tool": "apply_patch", "cwd": turn.shown_cwd(), "files": files,
             "change_count": changes.len(),
         }),
     }

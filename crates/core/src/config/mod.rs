@@ -8,6 +8,7 @@ mod context_sections;
 mod hooks;
 mod identity;
 mod limits;
+mod machines;
 mod mcp;
 mod network;
 mod options;
@@ -35,6 +36,7 @@ pub use context_sections::ContextSections;
 pub use hooks::{EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles, TurnEnded};
 pub use identity::SessionIdentity;
 pub use limits::{AdministratorLimits, AllowedValues, NotAllowed, SandboxKind};
+pub use machines::OtherMachines;
 pub use mcp::{ApprovalNotStored, AppsServer, McpApprovals, McpServer, ToolApproval};
 pub(crate) use network::{closed_network, listed_hosts, within_limits};
 pub use options::SessionOptions;
@@ -72,7 +74,7 @@ impl SessionConfig {
     pub fn read_instructions(&mut self) {
         let files = self.services.instruction_files.as_ref();
         let settings = &self.options.settings;
-        let cwd = (!settings.without_environment).then_some(&*settings.cwd);
+        let cwd = settings.is_local_first().then_some(&*settings.cwd);
         self.options.user_instructions = files.and_then(|files| files.read(cwd));
     }
 

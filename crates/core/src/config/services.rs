@@ -12,8 +12,8 @@ use codex_skills::SkillLibrary;
 use codex_thread_state::ThreadState;
 
 use super::{
-    ClientHooks, HostTools, InstructionFiles, McpApprovals, McpServer, RealtimeService,
-    ReplaySource, SessionHooks, ToolSuggestions, TurnEnded,
+    ClientHooks, HostTools, InstructionFiles, McpApprovals, McpServer, OtherMachines,
+    RealtimeService, ReplaySource, SessionHooks, ToolSuggestions, TurnEnded,
 };
 
 /// What a session uses of the program around it. None of it is in a trace.
@@ -55,6 +55,8 @@ pub struct SessionServices {
     pub turn_ended: Option<Arc<dyn TurnEnded>>,
     /// Knows the server of realtime conversations; none if the thread has none.
     pub realtime: Option<Arc<dyn RealtimeService>>,
+    /// The machines that the thread may work on beside this one; none if it may not.
+    pub machines: Option<OtherMachines>,
     /// Provides what was recorded, when a recorded session runs again.
     pub replay: Option<Arc<dyn ReplaySource>>,
 }
@@ -81,6 +83,7 @@ impl SessionServices {
             client_hooks: None,
             turn_ended: None,
             realtime: None,
+            machines: None,
             replay: None,
             threads_home: home.clone(),
             home,

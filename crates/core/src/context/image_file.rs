@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use codex_image::prepare;
 
 /// The maximum size of an image file.
-const IMAGE_LIMIT: u64 = 20 * 1024 * 1024;
+pub(crate) const IMAGE_LIMIT: u64 = 20 * 1024 * 1024;
 
 /// MIME types by file extension.
 const KINDS: [(&str, &str); 10] = [
@@ -41,17 +41,29 @@ pub async fn image_data_url(path: &Path) -> Option<String> {
     data_url(path).await.ok()
 }
 
+/// The data URL of an image whose content is here already. `name` is only looked at for its extension.
+pub(crate) async fn data_url_of(bytes: Vec<u8>, name: &str) -> Result<String, ImageProblem> {
+    let name = name.to_owned();
+    let url = tokio::task::spawn_blocking(move || encoded(bytes, Path::new(&name)));
+    let undecodable = |_| Err(ImageProblem::Invalid("it cannot be decoded".to_owned()));
+    url.await.unwrap_or_else(undecodable)
+}
+
+fn encoded(bytes: Vec<u8>, file: &Path) -> Result<String, ImageProblem> {
+    let image = prepare(bytes).map_err(|unusable| match kind_of(file) {
+        Some(kind) => ImageProblem::Unsupported(kind),
+        None => ImageProblem::Invalid(unusable.to_string()),
+    })?;
+    let data = STANDARD.encode(image.bytes);
+    Ok(format!("data:{};base64,{data}", image.mime))
+}
+
 /// Reads an image file as a data URL.
 pub(crate) async fn data_url(path: &Path) -> Result<String, ImageProblem> {
     let file = path.to_owned();
     let url = tokio::task::spawn_blocking(move || {
         let bytes = codex_regular_file::read(&file, IMAGE_LIMIT)?;
-        let image = prepare(bytes).map_err(|unusable| match kind_of(&file) {
-            Some(kind) => ImageProblem::Unsupported(kind),
-            None => ImageProblem::Invalid(unusable.to_string()),
-        })?;
-        let data = STANDARD.encode(image.bytes);
-        Ok(format!("data:{};base64,{data}", image.mime))
+        encoded(bytes, &file)
     });
     let undecodable = |_| Err(ImageProblem::Invalid("it cannot be decoded".to_owned()));
     url.await.unwrap_or_else(undecodable)

@@ -18,7 +18,7 @@ use crate::history::{developer_message, user_message, wrapped_instructions};
 use crate::turn_settings::TurnSettings;
 
 pub use image_file::image_data_url;
-pub(crate) use image_file::{ImageProblem, data_url};
+pub(crate) use image_file::{IMAGE_LIMIT, ImageProblem, data_url, data_url_of};
 pub(crate) use user_input::message_of;
 
 /// The default instructions, for models without their own.
@@ -156,6 +156,7 @@ pub(crate) fn turn_context(turn: &TurnSettings) -> TurnContext {
         disabled_plugin_ids: turn.disabled_plugins.clone(),
         mentioned_apps: Vec::new(),
         without_environment: !turn.has_environment,
+        environments: turn.environments.clone(),
     }
 }
 
@@ -236,6 +237,6 @@ pub(crate) fn changed_instructions(
 }
 
 fn instructions_text(turn: &TurnSettings, about: &str, text: &str) -> String {
-    let cwd = turn.cwd.display();
+    let cwd = turn.shown_cwd();
     wrapped_instructions(&format!("{cwd}{about}"), text)
 }

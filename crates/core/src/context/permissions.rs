@@ -29,7 +29,7 @@ pub(crate) fn text(turn: &TurnSettings) -> String {
         );
     }
     if let SandboxPolicy::WorkspaceWrite { writable_roots, .. } = &turn.sandbox_policy {
-        let _ = write!(text, "\nWritable folders: `{}`", turn.cwd.display());
+        let _ = write!(text, "\nWritable folders: `{}`", turn.shown_cwd());
         for root in writable_roots {
             let _ = write!(text, ", `{}`", root.0);
         }

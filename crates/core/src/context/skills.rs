@@ -9,6 +9,10 @@ const RULES: &str = include_str!("../../prompts/skills.md").trim_ascii_end();
 
 /// The section on skills; none if there are no skills.
 pub(super) fn text(turn: &TurnSettings) -> Option<String> {
+    // The files are on this machine, where the model cannot read them. A user who mentions one gives the model its text.
+    if turn.first_elsewhere().is_some() {
+        return None;
+    }
     let skills = turn.skills.get()?;
     let mut lines = String::new();
     for skill in skills.enabled().filter(|skill| skill.is_implicit) {

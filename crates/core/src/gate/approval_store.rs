@@ -17,6 +17,8 @@ pub(crate) enum ApprovalKey {
         canonical: Vec<String>,
         /// The shell, if the command is a script.
         shell: Option<String>,
+        /// The other machine that it runs on, if it does.
+        machine: Option<String>,
         cwd: PathBuf,
         permissions: SandboxPermissions,
         /// The additional permissions, as JSON.
@@ -26,6 +28,8 @@ pub(crate) enum ApprovalKey {
     },
     /// A file that patches may change.
     Path(PathBuf),
+    /// A file of another machine that patches may change.
+    PathElsewhere { machine: String, path: PathBuf },
     /// A tool of an MCP server, with any arguments.
     McpTool {
         server: String,

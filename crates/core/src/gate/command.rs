@@ -33,7 +33,9 @@ pub(crate) fn decide(
     turn_policy: &TurnPolicy,
     approvals: &ApprovalStore,
 ) -> GateDecision {
-    let programs = CommandPrograms::new(turn_policy, &command.cwd, approvals.grants());
+    let is_elsewhere = command.machine.is_some();
+    let programs =
+        CommandPrograms::new(turn_policy, &command.cwd, is_elsewhere, approvals.grants());
     let by_rule = match restriction(command, approvals.rules(), &programs) {
         Restriction::Forbid(reason) => return GateDecision::Refuse(reason),
         Restriction::Ask(reason) => Some(reason),
@@ -119,7 +121,8 @@ pub(crate) fn decide_retry(
     if permit.approved {
         return Some(GateDecision::Run(then));
     }
-    let programs = CommandPrograms::new(turn_policy, &command.cwd, Grants::default());
+    let is_elsewhere = command.machine.is_some();
+    let programs = CommandPrograms::new(turn_policy, &command.cwd, is_elsewhere, Grants::default());
     let amendment = trusted_parts(command, &programs)
         .commands
         .into_iter()
@@ -136,6 +139,10 @@ pub(crate) fn decide_retry(
 
 /// A script is split into its commands only if its shell is a known one.
 fn trusted_parts(command: &CommandEffect, programs: &CommandPrograms<'_>) -> Segments {
+    // On another machine no rule lifts the sandbox, so the words alone count.
+    if command.machine.is_some() {
+        return segments(&command.argv);
+    }
     match posix_shell(&command.argv) {
         Some((shell, flag)) if !programs.is_trusted_shell(shell, flag) => {
             Segments::whole(&command.argv)
@@ -210,6 +217,10 @@ impl CommandCheck<'_> {
     /// that file. If the rule names a file of the model itself, or comes from the approval of a confined
     /// command, the sandbox stays.
     fn allowed_by_rule(&self, part: &[String]) -> Option<CommandVerdict> {
+        // Rules are about the programs of this machine.
+        if self.command.machine.is_some() {
+            return None;
+        }
         let found = self.approvals.rules().check(part, ProgramMatching::ByName);
         if found.decision != Some(RuleDecision::Allow) {
             return None;
@@ -274,6 +285,10 @@ fn confinement(
     if escalated || all_by_rule || turn_policy.is_open() {
         return Confinement::None;
     }
+    if command.machine.is_some() {
+        // What was granted is about paths of this machine.
+        return Confinement::Policy(Grants::default());
+    }
     let mut grants = approvals.grants();
     if let Some(additional) = &command.additional {
         super::approval_store::merge(&mut grants, &grants_of(additional, &turn_policy.cwd));
@@ -300,6 +315,7 @@ pub(super) fn approval_key(command: &CommandEffect) -> ApprovalKey {
     ApprovalKey::Command {
         canonical: canonical_command(&command.argv),
         shell: posix_shell(&command.argv).map(|(shell, _)| shell.to_owned()),
+        machine: command.machine.clone(),
         cwd: command.cwd.clone(),
         permissions: command.permissions,
         additional: serde_json::to_string(&command.additional).unwrap_or_default(),

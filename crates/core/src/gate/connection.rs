@@ -155,6 +155,7 @@ impl ConnectionRequest {
                 ReviewDecision::Abort,
             ]),
             parsed_cmd: Vec::new(),
+            environment: None,
         }))
     }
 }

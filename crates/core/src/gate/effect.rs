@@ -25,6 +25,9 @@ pub(crate) enum Effect {
 #[derive(Clone, Debug)]
 pub(crate) struct CommandEffect {
     pub(crate) argv: Vec<String>,
+    /// The other machine that it runs on; none for this one.
+    pub(crate) machine: Option<String>,
+    /// A path of that machine.
     pub(crate) cwd: PathBuf,
     pub(crate) permissions: SandboxPermissions,
     /// What it asks for beyond the sandbox.
@@ -57,6 +60,16 @@ pub(crate) struct PatchEffect {
     pub(crate) changes: BTreeMap<String, FileChange>,
     /// Every path that is written, links followed.
     pub(crate) touched: Vec<PathBuf>,
+    /// If the files are those of another machine.
+    pub(crate) elsewhere: Option<PatchElsewhere>,
+}
+
+/// What is known about a patch on another machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PatchElsewhere {
+    pub(crate) machine: String,
+    /// The files that the sandbox of the turn does not let be written there.
+    pub(crate) outside: Vec<PathBuf>,
 }
 
 /// Permissions that the model asks for, for the calls that follow.

@@ -25,6 +25,10 @@ pub(crate) fn without_sandbox(
     let Effect::Command(command) = effect else {
         return decision;
     };
+    // Another machine refuses what it cannot confine.
+    if command.machine.is_some() {
+        return decision;
+    }
     let permit = match &decision {
         GateDecision::Run(permit) => permit,
         GateDecision::Ask(request) => &request.then,

@@ -28,7 +28,8 @@ pub(crate) use command::decide_retry;
 pub(crate) use connection::{ConnectionGate, ConnectionRequest};
 pub(crate) use decision::{ApprovalRequest, Confinement, GateDecision, Permit};
 pub(crate) use effect::{
-    CommandEffect, Effect, McpEffect, PatchEffect, PermissionsRequest, SandboxPermissions,
+    CommandEffect, Effect, McpEffect, PatchEffect, PatchElsewhere, PermissionsRequest,
+    SandboxPermissions,
 };
 pub(crate) use guards::check_arguments;
 pub(crate) use handle::{Denied, EffectCall, Gate, GateRequest, ReviewSubject, verdict};

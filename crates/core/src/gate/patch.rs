@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use codex_protocol::{AskForApproval, ReviewDecision};
+use codex_sandbox::Grants;
 
 use super::approval_store::{ApprovalKey, ApprovalStore};
 use super::decision::{ApprovalReason, ApprovalRequest, Confinement, GateDecision, Permit};
@@ -18,7 +19,11 @@ pub(crate) fn decide(
     if patch.changes.is_empty() {
         return GateDecision::Refuse("patch rejected: empty patch".to_owned());
     }
-    let grants = approvals.grants();
+    // What was granted is about paths of this machine.
+    let grants = match &patch.elsewhere {
+        Some(_) => Grants::default(),
+        None => approvals.grants(),
+    };
     let permit = |approved| Permit {
         confinement: Confinement::Policy(grants.clone()),
         approved,
@@ -31,12 +36,21 @@ pub(crate) fn decide(
         .touched
         .iter()
         .cloned()
-        .map(ApprovalKey::Path)
+        .map(|path| match &patch.elsewhere {
+            Some(elsewhere) => ApprovalKey::PathElsewhere {
+                machine: elsewhere.machine.clone(),
+                path,
+            },
+            None => ApprovalKey::Path(path),
+        })
         .collect();
     if approvals.is_approved(&keys) {
         return GateDecision::Run(permit(true));
     }
-    let inside = turn_policy.may_write(&patch.touched, grants.clone());
+    let inside = match &patch.elsewhere {
+        Some(elsewhere) => elsewhere.outside.is_empty(),
+        None => turn_policy.may_write(&patch.touched, grants.clone()),
+    };
     if inside && turn_policy.approval != AskForApproval::UnlessTrusted {
         return GateDecision::Run(permit(false));
     }

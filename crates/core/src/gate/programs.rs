@@ -37,15 +37,23 @@ pub(super) struct CommandPrograms<'a> {
     turn_policy: &'a TurnPolicy,
     /// The working folder of the command.
     cwd: &'a Path,
+    /// Whether it runs on another machine. Nothing is known about the programs there.
+    is_elsewhere: bool,
     grants: Grants,
     file_rules: OnceCell<Option<FileRules>>,
 }
 
 impl<'a> CommandPrograms<'a> {
-    pub(super) fn new(turn_policy: &'a TurnPolicy, cwd: &'a Path, grants: Grants) -> Self {
+    pub(super) fn new(
+        turn_policy: &'a TurnPolicy,
+        cwd: &'a Path,
+        is_elsewhere: bool,
+        grants: Grants,
+    ) -> Self {
         Self {
             turn_policy,
             cwd,
+            is_elsewhere,
             grants,
             file_rules: OnceCell::new(),
         }
@@ -72,6 +80,9 @@ impl<'a> CommandPrograms<'a> {
 
     /// The files that may run, links resolved. None if they cannot be determined.
     fn files(&self, program: &str) -> Option<Vec<PathBuf>> {
+        if self.is_elsewhere {
+            return None;
+        }
         if is_path(program) {
             let file = executable(self.cwd, program);
             return Some(file.into_iter().collect());

@@ -59,6 +59,9 @@ pub(crate) fn command_texts(
     if command.in_editor {
         notice.push(IN_EDITOR.to_owned());
     }
+    if let Some(machine) = &command.machine {
+        notice.push(format!("It runs on the machine {}.", quoted(machine)));
+    }
     if leaves_sandbox && request.amendment.is_some() {
         notice.push(RULE_WITHOUT_SANDBOX.to_owned());
     }
@@ -157,15 +160,25 @@ pub(crate) fn patch_texts(
     turn_policy: &TurnPolicy,
     grants: &Grants,
 ) -> QuestionTexts {
-    let is_refused = |path: &&PathBuf| !turn_policy.may_write(&[(*path).clone()], grants.clone());
+    let is_refused = |path: &&PathBuf| match &patch.elsewhere {
+        Some(elsewhere) => elsewhere.outside.contains(path),
+        None => !turn_policy.may_write(&[(*path).clone()], grants.clone()),
+    };
     let refused: Vec<&PathBuf> = patch.touched.iter().filter(is_refused).collect();
-    let cwd = codex_mounts::canonicalize(&turn_policy.cwd);
-    let cwd = cwd.unwrap_or_else(|_| turn_policy.cwd.clone());
+    let own_folder = || {
+        let cwd = codex_mounts::canonicalize(&turn_policy.cwd);
+        cwd.unwrap_or_else(|_| turn_policy.cwd.clone())
+    };
+    let cwd = patch.elsewhere.is_none().then(own_folder);
     let outside: Vec<&Path> = (refused.iter())
-        .filter(|path| !path.starts_with(&cwd))
+        .filter(|path| cwd.as_ref().is_none_or(|cwd| !path.starts_with(cwd)))
         .map(|path| path.as_path())
         .collect();
     let mut warnings = Vec::new();
+    if let Some(elsewhere) = patch.elsewhere.as_ref().filter(|_| !outside.is_empty()) {
+        let machine = quoted(&elsewhere.machine);
+        warnings.push(format!("This patch is made on the machine {machine}."));
+    }
     if !outside.is_empty() {
         let paths = named_paths(&outside);
         warnings.push(format!(

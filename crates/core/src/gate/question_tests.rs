@@ -173,6 +173,7 @@ fn a_patch_says_what_it_writes_outside() {
         )]
         .into(),
         touched: vec![path.into()],
+        elsewhere: None,
     };
     let texts = |patch: &PatchEffect| patch_texts(patch, &policy, &Grants::default());
     let inside = policy.cwd.join("a").display().to_string();

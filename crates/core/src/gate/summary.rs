@@ -6,19 +6,28 @@ use std::path::Path;
 
 use codex_protocol::ParsedCommand;
 use codex_sandbox::Grants;
-use codex_shell_command::{CommandAction, command_actions};
+use codex_shell_command::{CommandAction, command_actions, quote_command, shell_script};
 
 use super::programs::CommandPrograms;
 use super::turn_policy::TurnPolicy;
 
-/// The actions of a command that runs in `cwd`.
+/// The actions of a command that runs in `cwd`, perhaps of another machine.
 pub(crate) fn command_summary(
     argv: &[String],
     cwd: &Path,
+    is_elsewhere: bool,
     turn_policy: &TurnPolicy,
     grants: Grants,
 ) -> Vec<ParsedCommand> {
-    let programs = CommandPrograms::new(turn_policy, cwd, grants);
+    if is_elsewhere {
+        // Nothing is known about the programs there.
+        let cmd = match shell_script(argv) {
+            Some(script) => script.to_owned(),
+            None => quote_command(argv),
+        };
+        return vec![ParsedCommand::Unknown { cmd }];
+    }
+    let programs = CommandPrograms::new(turn_policy, cwd, false, grants);
     let parsed = |action| match action {
         CommandAction::Read {
             command: cmd,

@@ -59,6 +59,7 @@ fn workspace() -> ConfinementPolicy {
 pub(in crate::gate) fn command(script: &str, permissions: SandboxPermissions) -> CommandEffect {
     CommandEffect {
         argv: ["/bin/bash", "-lc", script].map(str::to_owned).to_vec(),
+        machine: None,
         cwd: std::env::temp_dir(),
         permissions,
         additional: None,
@@ -335,6 +336,7 @@ fn patches_are_judged_by_the_paths_that_they_touch() {
         let effect = Effect::Patch(PatchEffect {
             changes,
             touched: vec![touched],
+            elsewhere: None,
         });
         outcome(&super::decide(
             &effect,

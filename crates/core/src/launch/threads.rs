@@ -390,7 +390,8 @@ impl ThreadLauncher for Threads {
         let instructions = self.instructions(&mut config, agent_tree.hint());
         let dynamic_tools = std::mem::take(&mut config.options.dynamic_tools);
         let budget = budget(&config, &id, &agent_tree, &file);
-        let (context, events) = self.context(config, &id, log, observer, beginning(&file), budget);
+        let (mut context, events) =
+            self.context(config, &id, log, observer, beginning(&file), budget);
         if !is_resumed {
             let (base, forked_from) = (&instructions.base, forked_from.as_ref());
             write_start(
@@ -416,6 +417,13 @@ impl ThreadLauncher for Threads {
         }
         let mut conversation =
             self.conversation(&context.config.options.settings.model, lines, note);
+        // A thread that worked on other machines goes on there, never here instead.
+        if let Some(reference) = &conversation.reference
+            && !reference.environments.is_empty()
+        {
+            let settings = &mut context.config.options.settings;
+            settings.environments.clone_from(&reference.environments);
+        }
         let unfinished = unfinished.and_then(|turn| turn.with_calls(&conversation));
         if unfinished.is_none() {
             conversation.history.close_calls();

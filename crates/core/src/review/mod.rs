@@ -85,11 +85,12 @@ async fn run_reviewer(
     reviewer: TurnScope,
     target: &ReviewTarget,
 ) -> Result<ReviewOutput, TurnError> {
-    let git = Git::new(&scope.session, &scope.settings.cwd);
+    let is_here = scope.settings.first_elsewhere().is_none();
+    let git = is_here.then(|| Git::new(&scope.session, &scope.settings.cwd));
     let prompt = tokio::select! {
         biased;
         () = scope.stop.stopped() => return Err(TurnError::Stopped),
-        prompt = target::prompt(target, &git) => prompt.map_err(not_reviewable)?,
+        prompt = target::prompt(target, git.as_ref()) => prompt.map_err(not_reviewable)?,
     };
     let scope = TurnScope {
         stop: scope.stop.clone(),

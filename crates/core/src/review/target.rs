@@ -22,9 +22,11 @@ pub(super) fn hint(target: &ReviewTarget) -> String {
 
 /// The prompt for the reviewer.
 ///
+/// Without `git`, the code is on another machine, where the reviewer looks for itself.
+///
 /// # Errors
 /// The target cannot be reviewed here, with the reason.
-pub(super) async fn prompt(target: &ReviewTarget, git: &Git) -> Result<String, String> {
+pub(super) async fn prompt(target: &ReviewTarget, git: Option<&Git>) -> Result<String, String> {
     Ok(match target {
         ReviewTarget::UncommittedChanges => {
             "Review everything in the working tree that is not committed: staged, unstaged and \
@@ -44,12 +46,16 @@ pub(super) async fn prompt(target: &ReviewTarget, git: &Git) -> Result<String, S
     })
 }
 
-async fn base_branch(branch: &str, git: &Git) -> Result<String, String> {
-    if !git.is_repository() {
+async fn base_branch(branch: &str, git: Option<&Git>) -> Result<String, String> {
+    if let Some(git) = git.filter(|git| !git.is_repository()) {
         let folder = git.folder().display();
         return Err(format!("`{folder}` is not in a git repository"));
     }
-    let look = match merge_base(branch, git).await {
+    let base = match git {
+        Some(git) => merge_base(branch, git).await,
+        None => None,
+    };
+    let look = match base {
         Some(base) => {
             format!("They began at {base}; `git diff {base}` shows them.")
         }

@@ -117,7 +117,13 @@ impl SessionActor {
             Effect::Command(command) => {
                 let policy = TurnPolicy::of(settings, &self.context.config);
                 let grants = self.approvals.grants();
-                let actions = gate::command_summary(&command.argv, &command.cwd, &policy, grants);
+                let actions = gate::command_summary(
+                    &command.argv,
+                    &command.cwd,
+                    command.machine.is_some(),
+                    &policy,
+                    grants,
+                );
                 let texts = gate::command_texts(command, request, &policy);
                 exec_request(command, request, settings, call_id, actions, texts)
             }
@@ -295,6 +301,7 @@ fn exec_request(
         skill_metadata: None,
         available_decisions: Some(request.offered.clone()),
         parsed_cmd,
+        environment: command.machine.clone(),
     }))
 }
 

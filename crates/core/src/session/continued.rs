@@ -78,6 +78,7 @@ fn with_context(settings: &ThreadSettings, context: TurnContext) -> ThreadSettin
         sandbox_policy: Some(context.sandbox_policy),
         disabled_plugins: Some(context.disabled_plugin_ids),
         without_environment: Some(context.without_environment),
+        environments: Some(context.environments),
         ..ThreadSettingsPatch::default()
     };
     settings.apply(patch, &settings.cwd)

@@ -16,7 +16,9 @@ use crate::budget::TurnBudget;
 use crate::input::StopSignal;
 use crate::ports::Model;
 use crate::session_context::SessionContext;
-use crate::tools::{McpTools, ToolServices, ToolSet, TurnCheckpoint, TurnDiffTracker, TurnTools};
+use crate::tools::{
+    McpTools, ToolEnvironments, ToolServices, ToolSet, TurnCheckpoint, TurnDiffTracker, TurnTools,
+};
 use crate::turn::{NextStep, TurnItemIds, TurnScope};
 use crate::turn_settings::{Instructions, TurnSettings, with_overrides};
 
@@ -42,7 +44,7 @@ impl TurnBase {
     ) -> TurnScope {
         let (model, tools) = cache.get(settings, self);
         TurnScope {
-            diff: TurnDiffTracker::new(&settings.cwd),
+            diff: TurnDiffTracker::of(settings),
             checkpoint: TurnCheckpoint::new(
                 self.tool_services.recorder.clone(),
                 id,
@@ -115,6 +117,8 @@ impl TurnBase {
             timezone: zone.iana_name().unwrap_or("Etc/UTC").to_owned(),
             shell: config.options.shell.clone(),
             has_environment: !settings.without_environment,
+            environments: settings.environments.clone(),
+            shells: OnceLock::new(),
             instructions: self.instructions.clone(),
             turn_state: TurnState::default(),
             reviews: reviews.then(Arc::default),
@@ -212,21 +216,23 @@ pub(super) struct ToolCache(Option<CachedTools>);
 struct CachedTools {
     model: ResolvedModel,
     policy: SandboxPolicy,
-    without_environment: bool,
+    environments: ToolEnvironments,
     tools: Arc<ToolSet>,
 }
 
 impl ToolCache {
     fn get(&mut self, settings: &ThreadSettings, base: &TurnBase) -> (ResolvedModel, Arc<ToolSet>) {
+        let environments =
+            ToolEnvironments::of(!settings.without_environment, &settings.environments);
         if let Some(CachedTools {
             model: known,
             policy,
-            without_environment,
+            environments: known_environments,
             tools,
         }) = &self.0
             && known.info.slug == settings.model
             && *policy == settings.sandbox_policy
-            && *without_environment == settings.without_environment
+            && *known_environments == environments
         {
             return (known.clone(), Arc::clone(tools));
         }
@@ -237,13 +243,13 @@ impl ToolCache {
             &McpTools::default(),
             &model.info,
             &settings.sandbox_policy,
-            !settings.without_environment,
+            environments.clone(),
         );
         let tools = Arc::new(tools);
         self.0 = Some(CachedTools {
             model: model.clone(),
             policy: settings.sandbox_policy.clone(),
-            without_environment: settings.without_environment,
+            environments,
             tools: Arc::clone(&tools),
         });
         (model, tools)

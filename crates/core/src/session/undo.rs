@@ -41,6 +41,10 @@ async fn run(scope: TurnScope, mut conversation: Conversation) -> Conversation {
 }
 
 async fn go_back(scope: &TurnScope) -> Result<String, String> {
+    if scope.settings.first_elsewhere().is_some() {
+        let none = "This thread works on another machine, where earlier states of files are not kept, so nothing can be undone.";
+        return Err(none.to_owned());
+    }
     let nothing = "No ghost snapshot available to undo.";
     let store = scope.session.config.services.checkpoint_store.clone();
     let store = store.ok_or(nothing)?;

@@ -12,8 +12,8 @@ use crate::thread::{TaskKind, ThreadRequest};
 use crate::tools::{ToolCall, ToolContext, ToolPayload, TypedCommand, run_user_shell};
 use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
 
-/// Why a command of the user does not run in a thread without an environment.
-const NO_SHELL: &str = "this session has no environment, so there is no shell";
+/// Why a command of the user does not run in a thread without an environment, or on another machine.
+const NO_SHELL: &str = "this session has no environment on this machine, so there is no shell";
 
 impl SessionActor {
     pub(super) async fn user_shell(&mut self, id: String, command: TypedCommand) {
@@ -22,7 +22,7 @@ impl SessionActor {
                 // The recorded turn took the record.
                 return;
             }
-            if !scope.settings.has_environment {
+            if !scope.settings.is_local_first() {
                 let message = NO_SHELL.to_owned();
                 let warning = EventMsg::Warning(WarningEvent { message });
                 return scope.emitter().emit(warning);
@@ -56,7 +56,7 @@ async fn run(
     command: TypedCommand,
 ) -> Conversation {
     let guard = TurnGuard::start(&scope);
-    if !scope.settings.has_environment {
+    if !scope.settings.is_local_first() {
         let failed = Err(TurnError::Failed {
             message: NO_SHELL.to_owned(),
             info: CodexErrorInfo::Other,

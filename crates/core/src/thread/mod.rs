@@ -7,7 +7,8 @@ mod started;
 pub use handle::{Thread, unreadable_submission};
 pub use requests::{
     BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SettingsError,
-    StartTurnError, SteerError, TaskKind, ThreadClosed, TurnSettingsError, TurnSettingsPatch,
+    StartTurnError, SteerError, TaskKind, ThreadClosed, TurnPlace, TurnSettingsError,
+    TurnSettingsPatch,
 };
 pub(crate) use requests::{
     SampleRequest, SteerRequest, ThreadRequest, TurnContinuation, TurnReply,

@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use codex_model_client::ModelError;
 use codex_protocol::{
-    ApprovalsReviewer, GuardianAssessmentEvent, ReasoningEffort, ReasoningSummary, ResponseItem,
-    ServiceTier, Submission, ThreadSettings, ThreadSettingsPatch, TokenUsage, UsageLimits,
+    ApprovalsReviewer, EnvironmentChoice, GuardianAssessmentEvent, ReasoningEffort,
+    ReasoningSummary, ResponseItem, ServiceTier, Submission, ThreadSettings, ThreadSettingsPatch,
+    TokenUsage, UsageLimits,
 };
 use codex_realtime::ConversationInputs;
 use serde_json::Value;
@@ -180,8 +181,17 @@ pub struct TurnSettingsPatch {
     pub service_tier: Option<ServiceTier>,
     /// Who decides about approvals.
     pub approvals_reviewer: Option<ApprovalsReviewer>,
-    /// The folder, or none if the model may not run commands and work on files.
-    pub environment: Option<Option<PathBuf>>,
+    /// Where the model runs commands and works on files, or none if it may not.
+    pub environment: Option<Option<TurnPlace>>,
+}
+
+/// Where a turn runs commands and works on files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnPlace {
+    /// The folder on this machine, if it changes.
+    pub cwd: Option<PathBuf>,
+    /// The environments; empty for this machine alone.
+    pub environments: Vec<EnvironmentChoice>,
 }
 
 /// Why a turn keeps its settings.

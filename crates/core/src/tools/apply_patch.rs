@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use codex_apply_patch::{DiskFiles, FileAccess, FileEntry, Patch, PatchCaller, PatchPlan};
 use codex_model_client::{CustomToolFormat, ToolSpec};
-use codex_protocol::PatchApplyStatus;
+use codex_protocol::{LOCAL_ENVIRONMENT, PatchApplyStatus};
 use codex_shell_command::{patch_call, shell_script};
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -17,6 +17,8 @@ use super::arguments::{arguments, function};
 use super::call::ToolPayload;
 use super::command::{OutputLayout, structured};
 use super::patch_item::{PatchItem, ask, changes_of};
+use super::places::{CallPlace, ToolEnvironments, remote_path};
+use super::remote_patch::{PatchOutcome, apply_there};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use crate::input::Input;
 
@@ -24,13 +26,16 @@ const DESCRIPTION: &str = include_str!("../../prompts/apply_patch.md");
 const GRAMMAR: &str = include_str!("../../prompts/apply_patch.lark");
 
 /// The form of the tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ApplyPatchTool {
     /// Free text under a grammar.
-    Freeform,
+    Freeform(ToolEnvironments),
     /// A function with one argument.
-    Function,
+    Function(ToolEnvironments),
 }
+
+/// The beginning of the line that names the environment of a patch.
+const ENVIRONMENT_LINE: &str = "*** Environment ID: ";
 
 #[derive(Deserialize)]
 struct ApplyPatchArguments {
@@ -40,17 +45,22 @@ struct ApplyPatchArguments {
 impl Tool for ApplyPatchTool {
     fn spec(&self) -> ToolSpec {
         match self {
-            Self::Freeform => ToolSpec::Custom {
+            Self::Freeform(environments) => ToolSpec::Custom {
                 name: "apply_patch".to_owned(),
                 description: DESCRIPTION.trim_end().to_owned(),
                 format: CustomToolFormat {
                     kind: "grammar".to_owned(),
                     syntax: "lark".to_owned(),
-                    definition: GRAMMAR.to_owned(),
+                    definition: grammar(environments),
                 },
             },
-            Self::Function => {
-                let input = json!({ "type": "string", "description": "The whole patch." });
+            Self::Function(environments) => {
+                let description = if environments.names.is_empty() {
+                    "The whole patch."
+                } else {
+                    "The whole patch. After the first line may come `*** Environment ID: ` and the environment."
+                };
+                let input = json!({ "type": "string", "description": description });
                 function(
                     "apply_patch",
                     DESCRIPTION.trim_end(),
@@ -67,9 +77,11 @@ impl Tool for ApplyPatchTool {
                 ToolPayload::Custom(input) => input.clone(),
                 _ => arguments::<ApplyPatchArguments>(&context)?.input,
             };
-            let cwd = context.settings.cwd.clone();
             let layout = context.layout;
-            apply(&context, InterceptedPatch { patch, cwd }, layout).await
+            let (environment, patch) = without_environment(patch);
+            let place = context.place(environment.as_deref())?;
+            let cwd = context.folder(&place, "");
+            apply(&context, &place, InterceptedPatch { patch, cwd }, layout).await
         })
     }
 }
@@ -105,9 +117,19 @@ pub(crate) fn intercept(argv: &[String], cwd: &Path) -> Option<InterceptedPatch>
 /// Applies a patch from a shell call.
 pub(crate) async fn run_intercepted(
     context: &ToolContext,
+    place: &CallPlace,
     patch: InterceptedPatch,
     layout: OutputLayout,
 ) -> ToolResult {
+    let (environment, text) = without_environment(patch.patch);
+    let patch = InterceptedPatch {
+        patch: text,
+        ..patch
+    };
+    if environment.is_some_and(|id| place.machine().unwrap_or(LOCAL_ENVIRONMENT.to_owned()) != id) {
+        let problem = "the patch names another environment than the call";
+        return Err(ToolFailure::Model(problem.to_owned()));
+    }
     if patch.patch.is_empty() {
         return Err(ToolFailure::Model(
             "apply_patch verification failed: patch detected without explicit call to apply_patch. \
@@ -116,14 +138,9 @@ pub(crate) async fn run_intercepted(
         ));
     }
     // A patch would create the folder; a shell would fail.
-    let answers = codex_mounts::check_async(&patch.cwd).await;
-    let found = match answers.map_err(io::Error::from) {
-        Ok(()) => tokio::fs::metadata(patch.cwd.join(".")).await,
-        Err(error) => Err(error),
-    };
-    if let Err(error) = found {
-        return Err(ToolFailure::Model(format!("execution error: {error}")));
-    }
+    check_folder(place, &patch.cwd)
+        .await
+        .map_err(|error| ToolFailure::Model(format!("execution error: {error}")))?;
     let name = &context.call.name;
     let warning = format!(
         "Warning: apply_patch was requested via {name}. Use the apply_patch tool instead of exec_command."
@@ -132,11 +149,63 @@ pub(crate) async fn run_intercepted(
     if context.has_patch_tool {
         let _ = context.input_queue.put(Input::Note(Box::new(item)));
     }
-    apply(context, patch, layout).await
+    apply(context, place, patch, layout).await
 }
 
-async fn apply(context: &ToolContext, patch: InterceptedPatch, layout: OutputLayout) -> ToolResult {
+/// Whether the folder of a patch exists.
+async fn check_folder(place: &CallPlace, cwd: &Path) -> Result<(), String> {
+    if let CallPlace::There(place) = place {
+        let facts = place.machine.metadata(&remote_path(cwd)?).await;
+        return match facts.map_err(|error| error.to_string())? {
+            Some(facts) if facts.is_directory => Ok(()),
+            _ => Err("there is no such folder".to_owned()),
+        };
+    }
+    let answers = codex_mounts::check_async(cwd).await;
+    answers.map_err(|error| error.to_string())?;
+    let found = tokio::fs::metadata(cwd.join(".")).await;
+    found.map(drop).map_err(|error| error.to_string())
+}
+
+/// The environment that a patch names in its second line, and the patch without that line.
+fn without_environment(patch: String) -> (Option<String>, String) {
+    let named = patch.split_once('\n').and_then(|(first, rest)| {
+        let (line, rest) = rest.split_once('\n')?;
+        let id = line.strip_prefix(ENVIRONMENT_LINE)?;
+        Some((id.trim().to_owned(), format!("{first}\n{rest}")))
+    });
+    match named {
+        Some((id, patch)) => (Some(id), patch),
+        None => (None, patch),
+    }
+}
+
+/// The grammar; with several environments, a patch may name one.
+fn grammar(environments: &ToolEnvironments) -> String {
+    if environments.names.is_empty() {
+        return GRAMMAR.to_owned();
+    }
+    let grammar = GRAMMAR.replacen(
+        "start: begin hunk+ end",
+        "start: begin environment? hunk+ end",
+        1,
+    );
+    format!("environment: \"{ENVIRONMENT_LINE}\" path LF\n{grammar}")
+}
+
+async fn apply(
+    context: &ToolContext,
+    place: &CallPlace,
+    patch: InterceptedPatch,
+    layout: OutputLayout,
+) -> ToolResult {
     let InterceptedPatch { patch, cwd } = patch;
+    if let CallPlace::There(place) = place {
+        let started = context.session.clock.elapsed();
+        let PatchOutcome { output, exit_code } = apply_there(context, place, &patch, &cwd).await?;
+        let elapsed = context.session.clock.elapsed().saturating_sub(started);
+        return finish(context, layout, &output, exit_code, elapsed);
+    }
     let interrupted = Arc::new(());
     let files = InterruptibleFiles(Arc::downgrade(&interrupted));
     let plan = blocking(move || verify(&patch, &cwd, &files))
@@ -144,7 +213,7 @@ async fn apply(context: &ToolContext, patch: InterceptedPatch, layout: OutputLay
         .map_err(ToolFailure::Model)?;
     drop(interrupted);
     let changes = changes_of(&plan);
-    let permit = ask(context, &plan, &changes).await?;
+    let permit = ask(context, &plan, &changes, None).await?;
     let item = PatchItem::begin(
         context.emitter.clone(),
         &context.call.id,
@@ -173,11 +242,21 @@ async fn apply(context: &ToolContext, patch: InterceptedPatch, layout: OutputLay
         }
     };
     context.diff.emit(&context.emitter).await;
+    finish(context, layout, &output, exit_code, elapsed)
+}
+
+fn finish(
+    context: &ToolContext,
+    layout: OutputLayout,
+    output: &str,
+    exit_code: i32,
+    elapsed: Duration,
+) -> ToolResult {
     context.set_value(|| json!({}));
     if exit_code != 0 && context.call.script.is_some() {
-        return Err(ToolFailure::Model(output));
+        return Err(ToolFailure::Model(output.to_owned()));
     }
-    text(answer(context, layout, &output, exit_code, elapsed))
+    text(answer(context, layout, output, exit_code, elapsed))
 }
 
 fn answer(
@@ -244,6 +323,15 @@ async fn blocking<T: Send + 'static>(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_patch_names_its_environment_in_the_second_line() {
+        let patch = "*** Begin Patch\n*** Environment ID: box\n*** Delete File: a\n*** End Patch";
+        let (environment, rest) = without_environment(patch.to_owned());
+        assert_eq!(environment.as_deref(), Some("box"));
+        assert_eq!(rest, "*** Begin Patch\n*** Delete File: a\n*** End Patch");
+        assert_eq!(without_environment(rest.clone()), (None, rest));
+    }
 
     #[test]
     fn verification_ends_with_the_turn() {

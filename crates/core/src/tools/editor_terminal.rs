@@ -23,6 +23,7 @@ pub(super) async fn permit(context: &ToolContext, arguments: &Value) -> Result<(
             .chain([command])
             .map(str::to_owned)
             .collect(),
+        machine: None,
         cwd: context.settings.cwd.clone(),
         permissions: SandboxPermissions::RequireEscalated,
         additional: None,

@@ -12,6 +12,7 @@ use serde_json::json;
 use super::arguments::{function, incompatible};
 use super::call::ToolPayload;
 use super::command::{CommandEnd, command_item};
+use super::places::CallPlace;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use crate::cells::{CellReport, CellStatus, ConsoleRun, ScriptOrigin};
 
@@ -75,6 +76,7 @@ async fn run(context: &ToolContext) -> ToolResult {
         context,
         &["js_repl".to_owned()],
         &context.settings.cwd,
+        &CallPlace::Here,
         ExecCommandSource::Agent,
         None,
     )

@@ -19,7 +19,10 @@ mod mcp_namespaces;
 mod mcp_resources;
 mod mcp_tools;
 mod patch_item;
+mod places;
 mod registry;
+mod remote_command;
+mod remote_patch;
 mod request_permissions;
 mod request_user_input;
 mod services;
@@ -47,6 +50,7 @@ pub(crate) use hook_input::{
 };
 pub(crate) use js_repl::is_console;
 pub(crate) use mcp_tools::McpTools;
+pub(crate) use places::ToolEnvironments;
 pub(crate) use registry::ToolSet;
 pub(crate) use services::{ToolRequests, ToolServices};
 pub(crate) use tool::{Tool, ToolContext, ToolFailure, ToolResult, text};

@@ -10,7 +10,7 @@ use codex_protocol::{
 
 use super::tool::{ToolContext, ToolFailure};
 use crate::events::TurnEmitter;
-use crate::gate::{Denied, Effect, PatchEffect, Permit};
+use crate::gate::{Denied, Effect, PatchEffect, PatchElsewhere, Permit};
 
 const DECLINED: &str = "patch rejected by user";
 
@@ -19,10 +19,12 @@ pub(super) async fn ask(
     context: &ToolContext,
     plan: &PatchPlan,
     changes: &BTreeMap<String, FileChange>,
+    elsewhere: Option<PatchElsewhere>,
 ) -> Result<Permit, ToolFailure> {
     let effect = Effect::Patch(PatchEffect {
         changes: changes.clone(),
         touched: plan.touched_paths().map(Path::to_owned).collect(),
+        elsewhere,
     });
     let (stderr, failure) = match context.gate().permit(effect).await {
         Ok(permit) => return Ok(permit),
@@ -49,7 +51,7 @@ pub(super) async fn permit(
     plan: &PatchPlan,
 ) -> Result<PermittedPatch, ToolFailure> {
     let changes = changes_of(plan);
-    let permit = ask(context, plan, &changes).await?;
+    let permit = ask(context, plan, &changes, None).await?;
     let begin = || PatchItem::begin(context.emitter.clone(), &context.call.id, changes, false);
     Ok(PermittedPatch(permit.approved.then(begin)))
 }

@@ -24,6 +24,7 @@ use super::mcp::McpTool;
 use super::mcp_namespaces::McpNamespaces;
 use super::mcp_resources::McpResources;
 use super::mcp_tools::McpTools;
+use super::places::ToolEnvironments;
 use super::request_permissions::RequestPermissionsTool;
 use super::request_user_input::RequestUserInputTool;
 use super::services::ToolServices;
@@ -65,11 +66,12 @@ impl ToolSet {
         mcp: &McpTools,
         model: &ModelInfo,
         policy: &SandboxPolicy,
-        has_environment: bool,
+        environments: ToolEnvironments,
     ) -> Self {
         let mut builder = ToolSetBuilder::default();
+        let has_environment = environments.has_any;
         if has_environment {
-            builder.shell(config, model);
+            builder.shell(config, model, &environments);
         }
         if mcp.has_servers {
             for tool in [
@@ -81,7 +83,7 @@ impl ToolSet {
             }
         }
         builder.offer(UpdatePlanTool);
-        if config.options.js_repl.is_some() {
+        if config.options.js_repl.is_some() && (environments.is_local_first || !has_environment) {
             builder.offer(JsReplTool);
             builder.offer(JsReplResetTool);
         }
@@ -90,7 +92,9 @@ impl ToolSet {
                 in_default_mode: config.options.features.default_mode_questions,
             });
         }
-        if config.options.features.request_permissions {
+        if config.options.features.request_permissions
+            && (environments.is_local_first || !has_environment)
+        {
             builder.offer(RequestPermissionsTool);
         }
         builder.specs.extend(mcp.recorded_search.clone());
@@ -100,10 +104,14 @@ impl ToolSet {
         }
         match model.apply_patch_tool_type {
             _ if !has_environment => {}
-            Some(ApplyPatchToolType::Function) => builder.offer(ApplyPatchTool::Function),
-            Some(ApplyPatchToolType::Freeform) => builder.offer(ApplyPatchTool::Freeform),
+            Some(ApplyPatchToolType::Function) => {
+                builder.offer(ApplyPatchTool::Function(environments.clone()))
+            }
+            Some(ApplyPatchToolType::Freeform) => {
+                builder.offer(ApplyPatchTool::Freeform(environments.clone()));
+            }
             None if config.options.features.apply_patch_freeform => {
-                builder.offer(ApplyPatchTool::Freeform);
+                builder.offer(ApplyPatchTool::Freeform(environments.clone()));
             }
             None => {}
         }
@@ -120,7 +128,7 @@ impl ToolSet {
             });
         }
         if has_environment {
-            builder.offer(ViewImageTool);
+            builder.offer(ViewImageTool(environments));
         }
         if let Some(agents) = &config.options.agents
             && let Some(team) = &agents.team
@@ -242,15 +250,24 @@ struct ToolSetBuilder {
 
 impl ToolSetBuilder {
     /// Offers the shell tool of the model, and accepts calls of all others.
-    fn shell(&mut self, config: &SessionConfig, model: &ModelInfo) {
+    fn shell(
+        &mut self,
+        config: &SessionConfig,
+        model: &ModelInfo,
+        environments: &ToolEnvironments,
+    ) {
         if !config.options.features.shell_tool {
             return;
         }
         let inline_permissions = config.options.features.exec_permissions;
-        let argv = ShellTool { inline_permissions };
+        let argv = ShellTool {
+            inline_permissions,
+            environments: environments.clone(),
+        };
         let script = ShellCommandTool {
             inline_permissions,
             login: config.options.allow_login_shell,
+            environments: environments.clone(),
         };
         match model.shell_type {
             ShellType::Disabled => return,
@@ -258,15 +275,16 @@ impl ToolSetBuilder {
                 self.offer(ExecCommandTool {
                     inline_permissions,
                     login: config.options.allow_login_shell,
+                    environments: environments.clone(),
                 });
                 self.offer(WriteStdinTool);
             }
-            ShellType::Default => self.offer(argv),
-            ShellType::ShellCommand | ShellType::UnifiedExec => self.offer(script),
+            ShellType::Default => self.offer(argv.clone()),
+            ShellType::ShellCommand | ShellType::UnifiedExec => self.offer(script.clone()),
             ShellType::Local => self.specs.push(ToolSpec::LocalShell),
         }
         for name in ["shell", "container.exec", "local_shell"] {
-            self.accept(name, argv);
+            self.accept(name, argv.clone());
         }
         self.accept("shell_command", script);
     }

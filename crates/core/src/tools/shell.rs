@@ -12,12 +12,14 @@ use serde_json::json;
 use super::arguments::{arguments, function};
 use super::call::ToolPayload;
 use super::command::{ApprovalArguments, CommandRequest, approval_properties, run_command};
+use super::places::ToolEnvironments;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ShellTool {
     /// Whether a command may ask for additional permissions.
     pub(crate) inline_permissions: bool,
+    pub(crate) environments: ToolEnvironments,
 }
 
 #[derive(Deserialize)]
@@ -25,6 +27,8 @@ struct ShellArguments {
     command: Vec<String>,
     #[serde(default)]
     workdir: Option<String>,
+    #[serde(default)]
+    environment_id: Option<String>,
     #[serde(default, alias = "timeout")]
     timeout_ms: Option<u64>,
     #[serde(flatten)]
@@ -33,7 +37,7 @@ struct ShellArguments {
 
 impl Tool for ShellTool {
     fn spec(&self) -> ToolSpec {
-        let properties = json!({
+        let mut properties = json!({
             "command": {
                 "type": "array",
                 "items": { "type": "string" },
@@ -43,6 +47,7 @@ impl Tool for ShellTool {
             "workdir": { "type": "string", "description": "The working folder." },
             "timeout_ms": { "type": "number", "description": "When to kill it. Default: 10000." },
         });
+        self.environments.add_property(&mut properties);
         function(
             "shell",
             "Runs a program and answers what it printed. Give workdir rather than using cd.",
@@ -58,10 +63,10 @@ impl Tool for ShellTool {
     fn call(&self, context: ToolContext) -> BoxFuture<'static, ToolResult> {
         Box::pin(async move {
             let arguments = read(&context)?;
+            let place = context.place(arguments.environment_id.as_deref())?;
             let request = CommandRequest {
-                cwd: context
-                    .settings
-                    .resolve(&arguments.workdir.unwrap_or_default()),
+                cwd: context.folder(&place, &arguments.workdir.unwrap_or_default()),
+                place,
                 argv: arguments.command,
                 timeout: arguments.timeout_ms.map(Duration::from_millis),
                 approval: arguments.approval,
@@ -82,6 +87,7 @@ fn read(context: &ToolContext) -> Result<ShellArguments, ToolFailure> {
         })) => Ok(ShellArguments {
             command: command.clone(),
             workdir: working_directory.clone(),
+            environment_id: None,
             timeout_ms: *timeout_ms,
             approval: ApprovalArguments::default(),
         }),

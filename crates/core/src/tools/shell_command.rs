@@ -12,14 +12,16 @@ use super::arguments::{arguments, function};
 use super::command::{
     ApprovalArguments, CommandRequest, OutputLayout, approval_properties, run_command,
 };
+use super::places::ToolEnvironments;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ShellCommandTool {
     /// Whether a command may ask for additional permissions.
     pub(crate) inline_permissions: bool,
     /// Whether the model may choose a login shell.
     pub(crate) login: bool,
+    pub(crate) environments: ToolEnvironments,
 }
 
 #[derive(Deserialize)]
@@ -27,6 +29,8 @@ struct ShellCommandArguments {
     command: String,
     #[serde(default)]
     workdir: Option<String>,
+    #[serde(default)]
+    environment_id: Option<String>,
     #[serde(default, alias = "timeout")]
     timeout_ms: Option<u64>,
     #[serde(default)]
@@ -48,6 +52,7 @@ impl Tool for ShellCommandTool {
                 "description": "Whether to run it in a login shell. Default: true.",
             });
         }
+        self.environments.add_property(&mut properties);
         function(
             "shell_command",
             "Runs a script in the user's shell and answers what it printed. Give workdir rather \
@@ -66,12 +71,12 @@ impl Tool for ShellCommandTool {
         Box::pin(async move {
             let arguments: ShellCommandArguments = arguments(&context)?;
             let login = login(arguments.login, allowed)?;
-            let shell = context.settings.shell.display().to_string();
+            let place = context.place(arguments.environment_id.as_deref())?;
+            let shell = context.shell(&place).await?;
             let request = CommandRequest {
                 argv: shell_call(&shell, &arguments.command, login),
-                cwd: context
-                    .settings
-                    .resolve(&arguments.workdir.unwrap_or_default()),
+                cwd: context.folder(&place, &arguments.workdir.unwrap_or_default()),
+                place,
                 timeout: arguments.timeout_ms.map(Duration::from_millis),
                 approval: arguments.approval,
                 layout: OutputLayout::Plain,

@@ -1,10 +1,10 @@
 //! The diff of all patches of a turn so far.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use codex_apply_patch::{PatchPlan, TurnDiff};
-use codex_protocol::{EventMsg, TurnDiffEvent};
+use codex_apply_patch::{PatchPlan, PlannedFile, TurnDiff};
+use codex_protocol::{EventMsg, ThreadSettings, TurnDiffEvent};
 use parking_lot::Mutex;
 
 use crate::events::TurnEmitter;
@@ -14,15 +14,26 @@ use crate::events::TurnEmitter;
 pub(crate) struct TurnDiffTracker {
     diff: Arc<Mutex<Option<TurnDiff>>>,
     cwd: PathBuf,
+    /// Whether the folder is one of another machine.
+    is_elsewhere: bool,
 }
 
 impl TurnDiffTracker {
-    /// An empty diff of a turn in this folder.
-    pub(crate) fn new(cwd: &Path) -> Self {
+    /// An empty diff of a turn in the folder of these settings.
+    pub(crate) fn of(settings: &ThreadSettings) -> Self {
+        let first = settings.environments.first();
+        let elsewhere = first.filter(|first| !first.is_local());
         Self {
             diff: Arc::default(),
-            cwd: cwd.to_owned(),
+            cwd: elsewhere.map_or_else(|| settings.cwd.clone(), |first| PathBuf::from(&first.cwd)),
+            is_elsewhere: elsewhere.is_some(),
         }
+    }
+
+    /// Adds a file that was changed on another machine.
+    pub(crate) fn record_elsewhere(&self, machine: &str, file: &PlannedFile<'_>) {
+        let mut diff = self.diff.lock();
+        diff.get_or_insert_default().record(machine, file);
     }
 
     /// Applies a plan and updates the diff. Reads and writes files.
@@ -41,8 +52,14 @@ impl TurnDiffTracker {
         let Some(diff) = self.diff.lock().clone() else {
             return;
         };
-        let cwd = self.cwd.clone();
+        let (cwd, is_elsewhere) = (self.cwd.clone(), self.is_elsewhere);
         let event = tokio::task::spawn_blocking(move || {
+            if is_elsewhere {
+                return TurnDiffEvent {
+                    unified_diff: diff.text(Some(&cwd)),
+                    relative_diff: None,
+                };
+            }
             let repository = codex_sandbox::marked_folder(&cwd, ".git");
             TurnDiffEvent {
                 unified_diff: diff.text(repository),

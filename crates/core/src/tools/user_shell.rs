@@ -6,6 +6,7 @@ use codex_protocol::{ExecCommandSource, ResponseItem};
 use codex_shell_command::shell_call;
 
 use super::command::{ApprovalArguments, CommandRequest, OutputLayout, attempt, command_item};
+use super::places::CallPlace;
 use super::tool::ToolContext;
 use crate::gate::{Confinement, Permit};
 use crate::history::truncate::formatted_cut;
@@ -46,11 +47,13 @@ pub(crate) async fn run_user_shell(
         timeout: Some(command.timeout),
         approval: ApprovalArguments::default(),
         layout: OutputLayout::Plain,
+        place: CallPlace::Here,
     };
     let mut item = command_item(
         context,
         &request.argv,
         &request.cwd,
+        &request.place,
         ExecCommandSource::UserShell,
         None,
     )

@@ -50,6 +50,7 @@ pub(crate) async fn run_continued(
 impl RunningTurn<'_> {
     async fn go_on(mut self, turn: UnfinishedTurn) -> Result<CompletedTurn, TurnError> {
         self.conversation.usage.reasoning_included = false;
+        self.learn_shells().await;
         self.find_skills().await;
         for call in &turn.interrupted {
             if let Some(call) = ToolCall::of(&call.item) {

@@ -10,6 +10,7 @@ mod calls;
 mod citation;
 mod compact;
 mod continued;
+mod elsewhere;
 mod finish;
 mod guard;
 mod hooks;

@@ -1,7 +1,6 @@
 //! What a client changes of a running turn: it holds from the next request to the model on, and for this turn alone.
 
-use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use codex_model_client::ModelInfo;
 use codex_protocol::{
@@ -9,6 +8,7 @@ use codex_protocol::{
 };
 use parking_lot::Mutex;
 
+use crate::thread::TurnPlace;
 use crate::turn_settings::TurnSettings;
 
 /// The settings that change. What is absent stays as it is.
@@ -19,8 +19,8 @@ pub(crate) struct StepChange {
     pub(crate) summary: Option<ReasoningSummary>,
     pub(crate) service_tier: Option<ServiceTier>,
     pub(crate) approvals_reviewer: Option<ApprovalsReviewer>,
-    /// The folder of the turn, or none if the model may not run commands and work on files.
-    pub(crate) environment: Option<Option<PathBuf>>,
+    /// Where the model runs commands and works on files, or none if it may not.
+    pub(crate) environment: Option<Option<TurnPlace>>,
 }
 
 /// The change that waits for the next step of a turn. Shared by the turn and its session.
@@ -70,7 +70,13 @@ impl StepChange {
         }
         if let Some(environment) = self.environment {
             settings.has_environment = environment.is_some();
-            settings.cwd = environment.unwrap_or(settings.cwd);
+            let (cwd, environments) = match environment {
+                Some(place) => (place.cwd, place.environments),
+                None => (None, Vec::new()),
+            };
+            settings.cwd = cwd.unwrap_or(settings.cwd);
+            settings.environments = environments;
+            settings.shells = OnceLock::new();
         }
         settings
     }

@@ -22,7 +22,7 @@ use crate::git;
 use crate::history::{Conversation, summary};
 use crate::input::{Input, TurnInput};
 use crate::mcp::SandboxState;
-use crate::tools::{McpTools, ToolSet};
+use crate::tools::{McpTools, ToolEnvironments, ToolSet};
 use crate::turn_settings::with_overrides;
 
 /// What people should know of a model that is not in the catalogue. What its family is, is said once in a session.
@@ -145,6 +145,10 @@ impl RunningTurn<'_> {
     /// Reads the instruction files again, if the model is told of changes.
     async fn read_instructions(&self) {
         let files = self.scope.session.config.services.instruction_files.clone();
+        self.learn_shells().await;
+        if let Some(first) = self.scope.settings.first_elsewhere() {
+            return self.read_instructions_there(first).await;
+        }
         let Some(files) = files.filter(|files| files.are_followed()) else {
             return;
         };
@@ -158,6 +162,9 @@ impl RunningTurn<'_> {
 
     /// Without its folder, a turn could do nothing.
     async fn check_mounts(&self) -> Result<(), TurnError> {
+        if self.scope.settings.first_elsewhere().is_some() {
+            return Ok(());
+        }
         codex_mounts::try_all().await;
         let checked = codex_mounts::check_async(&self.scope.settings.cwd).await;
         checked.map_err(|error| TurnError::Failed {
@@ -317,7 +324,7 @@ impl RunningTurn<'_> {
             mcp,
             &settings.model,
             &settings.sandbox_policy,
-            settings.has_environment,
+            ToolEnvironments::of(settings.has_environment, &settings.environments),
         );
         self.scope.tools.replace(Arc::new(all));
     }

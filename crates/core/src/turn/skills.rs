@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codex_protocol::{EventMsg, ResponseItem, UserInput, WarningEvent};
+use codex_protocol::{EventMsg, ResponseItem, SkillScope, UserInput, WarningEvent};
 use codex_skills::{SkillLibrary, SkillMention, SkillSet, mentioned};
 
 use super::recording::RunningTurn;
@@ -36,6 +36,11 @@ impl RunningTurn<'_> {
             },
         };
         if let Some(mut skills) = skills {
+            if settings.first_elsewhere().is_some() {
+                // The folder is not that of the project.
+                let all = &mut Arc::make_mut(&mut skills).all;
+                all.retain(|skill| skill.metadata.scope != SkillScope::Repo);
+            }
             if !settings.disabled_plugins.is_empty() {
                 let all = &mut Arc::make_mut(&mut skills).all;
                 all.retain(|skill| !settings.disables(skill.plugin.as_deref()));

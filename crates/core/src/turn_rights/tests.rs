@@ -30,6 +30,7 @@ fn rights(cwd: &str, sandbox_policy: SandboxPolicy) -> TurnRights {
     TurnRights {
         cwd: cwd.into(),
         has_environment: true,
+        environments: Vec::new(),
         approval_policy: AskForApproval::Never,
         is_reviewed: false,
         sandbox_policy,

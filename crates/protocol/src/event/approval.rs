@@ -45,6 +45,9 @@ pub struct ExecApprovalRequestEvent {
     pub available_decisions: Option<Vec<ReviewDecision>>,
     /// The commands in the script, parsed for display.
     pub parsed_cmd: Vec<ParsedCommand>,
+    /// The other machine that it would run on; none for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<String>,
 }
 
 /// The skill that contains a command.

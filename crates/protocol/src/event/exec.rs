@@ -52,6 +52,9 @@ pub struct ExecCommandBeginEvent {
     pub source: ExecCommandSource,
     /// The input to an existing terminal.
     pub interaction_input: Option<String>,
+    /// The other machine that it runs on; none for this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub environment: Option<String>,
 }
 
 /// An output stream of a command.

@@ -7,6 +7,7 @@ use codex_sandbox::Grants;
 
 use super::item::CommandItem;
 use crate::gate::{TurnPolicy, command_summary};
+use crate::tools::places::CallPlace;
 use crate::tools::tool::ToolContext;
 
 /// The item of a command of this call, which has not begun.
@@ -14,6 +15,7 @@ pub(crate) fn command_item(
     context: &ToolContext,
     command: &[String],
     cwd: &Path,
+    place: &CallPlace,
     source: ExecCommandSource,
     process_id: Option<String>,
 ) -> CommandItem {
@@ -24,9 +26,16 @@ pub(crate) fn command_item(
         turn_id: context.emitter.turn_id().to_owned(),
         command: command.to_vec(),
         cwd: cwd.display().to_string(),
-        parsed_cmd: command_summary(command, cwd, &turn_policy, Grants::default()),
+        parsed_cmd: command_summary(
+            command,
+            cwd,
+            place.elsewhere().is_some(),
+            &turn_policy,
+            Grants::default(),
+        ),
         source,
         interaction_input: None,
+        environment: place.machine(),
     };
     CommandItem::new(
         context.emitter.clone(),

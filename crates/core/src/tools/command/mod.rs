@@ -5,6 +5,7 @@ mod format;
 mod item;
 mod request;
 mod run;
+mod variables;
 
 pub(crate) use begin::command_item;
 pub(crate) use format::{OutputLayout, structured, with_refusals};
@@ -13,3 +14,4 @@ pub(crate) use request::{ApprovalArguments, approval_properties};
 pub(crate) use run::{
     CommandRequest, DECLINED, attempt, effect, launch, run_command, spawn_problem,
 };
+pub(crate) use variables::own_variables;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use codex_exec::{Launch, OutputChunk, SpawnError, StreamSetup};
+use codex_exec::{Launch, NetworkLog, OutputChunk, SpawnError, StreamSetup};
 use codex_protocol::{EventMsg, ExecCommandSource, WarningEvent};
 use codex_shell_command::with_utf8_output;
 use futures::StreamExt;
@@ -17,6 +17,7 @@ use super::begin::command_item;
 use super::format::{CapturedStreams, CommandOutcome, ExitReason, OutputLayout};
 use super::item::CommandItem;
 use super::request::ApprovalArguments;
+use super::variables::own_variables;
 use crate::config::{WritableFiles, is_sandboxed};
 use crate::gate::{
     CommandEffect, Confinement, ConnectionGate, Denied, Effect, Permit, SandboxPermissions,
@@ -25,6 +26,8 @@ use crate::gate::{
 use crate::ports::RunningProcess;
 use crate::startup_files::{without_writable_startup_files, writable_startup_variables};
 use crate::tools::apply_patch;
+use crate::tools::places::CallPlace;
+use crate::tools::remote_command::{RemoteCall, start_there};
 use crate::tools::tool::{ToolContext, ToolFailure, ToolResult, text};
 
 /// The default time limit of a command.
@@ -45,6 +48,7 @@ pub(crate) struct CommandRequest {
     pub(crate) timeout: Option<Duration>,
     pub(crate) approval: ApprovalArguments,
     pub(crate) layout: OutputLayout,
+    pub(crate) place: CallPlace,
 }
 
 /// Runs a command, if it is permitted.
@@ -53,21 +57,23 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
         return Err(ToolFailure::Model("command args are empty".to_owned()));
     }
     if let Some(patch) = apply_patch::intercept(&request.argv, &request.cwd) {
-        return apply_patch::run_intercepted(context, patch, request.layout).await;
+        return apply_patch::run_intercepted(context, &request.place, patch, request.layout).await;
     }
     let effect = effect(
         context,
         &request.argv,
         request.cwd.clone(),
         &request.approval,
+        &request.place,
         None,
-    );
+    )?;
     let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
     check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
     let mut item = command_item(
         context,
         &request.argv,
         &request.cwd,
+        &request.place,
         ExecCommandSource::Agent,
         None,
     );
@@ -109,8 +115,13 @@ pub(crate) fn effect(
     argv: &[String],
     cwd: PathBuf,
     approval: &ApprovalArguments,
+    place: &CallPlace,
     tty: Option<bool>,
-) -> CommandEffect {
+) -> Result<CommandEffect, ToolFailure> {
+    if place.elsewhere().is_some() && approval.additional_permissions.is_some() {
+        let problem = "additional_permissions are for this machine alone; on another one ask for require_escalated";
+        return Err(ToolFailure::Model(problem.to_owned()));
+    }
     let additional = approval.additional_permissions.clone();
     let inline = context.session.config.options.features.exec_permissions;
     let permissions = match (approval.sandbox_permissions, &additional) {
@@ -119,8 +130,9 @@ pub(crate) fn effect(
         }
         (permissions, _) => permissions,
     };
-    CommandEffect {
+    Ok(CommandEffect {
         argv: argv.to_vec(),
+        machine: place.machine(),
         cwd,
         permissions,
         additional: additional
@@ -130,7 +142,7 @@ pub(crate) fn effect(
         prefix_rule: approval.prefix_rule.clone(),
         tty,
         in_editor: false,
-    }
+    })
 }
 
 /// Ends a command that does not run, or not again.
@@ -184,6 +196,9 @@ async fn watched_attempt(
     permit: &Permit,
     item: &mut CommandItem,
 ) -> Result<CommandOutcome, String> {
+    if request.place.elsewhere().is_some() {
+        return attempt(context, request, permit, item).await;
+    }
     let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
     let checkpoint = &context.checkpoint;
     let watched = checkpoint
@@ -204,23 +219,39 @@ pub(crate) async fn attempt(
     permit: &Permit,
     item: &mut CommandItem,
 ) -> Result<CommandOutcome, String> {
-    let launch = launch(
-        context,
-        &request.argv,
-        request.cwd.clone(),
-        permit,
-        StreamSetup::OutputOnly,
-        &[],
-    )?;
-    let network = launch.network.log.clone();
+    let (process, network) = match &request.place {
+        CallPlace::There(place) => {
+            let command = RemoteCall {
+                number: context.services.terminals.fresh_id(),
+                argv: &request.argv,
+                cwd: &request.cwd,
+                has_terminal: false,
+                variables: &[],
+            };
+            let started = start_there(context, place, permit, command);
+            (started.await?, NetworkLog::default())
+        }
+        CallPlace::Here => {
+            let launch = launch(
+                context,
+                &request.argv,
+                request.cwd.clone(),
+                permit,
+                StreamSetup::OutputOnly,
+                &[],
+            )?;
+            let network = launch.network.log.clone();
+            let process = context.session.processes.start(launch).await;
+            (process.map_err(|error| spawn_problem(&error))?, network)
+        }
+    };
     let clock = context.session.clock.as_ref();
     let started = clock.elapsed();
-    let process = context.session.processes.start(launch).await;
     let RunningProcess {
         mut owner,
         mut output,
         ..
-    } = process.map_err(|error| spawn_problem(&error))?;
+    } = process;
     let mut kept = CapturedStreams::default();
     let exit_reason = {
         let mut forward_output = pin!(forward_output(&mut output, &mut kept, item));
@@ -343,21 +374,6 @@ fn without_startup_files(context: &ToolContext, argv: &[String]) -> (Vec<String>
         context.emitter.emit(warning);
     }
     (call, variables)
-}
-
-/// The variables that the engine adds.
-fn own_variables(
-    context: &ToolContext,
-    turn_policy: &TurnPolicy,
-    more: &[(&str, &str)],
-) -> Vec<(OsString, OsString)> {
-    let thread = context.session.emitter.thread().as_str();
-    let network = ("CODEX_SANDBOX_NETWORK_DISABLED", "1");
-    let network = turn_policy.network_is_restricted().then_some(network);
-    let own = [("CODEX_THREAD_ID", thread)].into_iter().chain(network);
-    own.chain(more.iter().copied())
-        .map(|(name, value)| (name.into(), value.into()))
-        .collect()
 }
 
 /// The text for the model about a command that did not start.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_exec::{StreamSetup, TerminalSize};
+use codex_exec::{NetworkLog, StreamSetup, TerminalSize};
 use codex_model_client::ToolSpec;
 use codex_protocol::ExecCommandSource;
 use codex_shell_command::{is_shell, shell_call};
@@ -20,14 +20,19 @@ use crate::gate::{
     CommandEffect, Confinement, Denied, Effect, Permit, TurnPolicy, check_arguments,
 };
 use crate::input::Input;
+use crate::machines::RemotePlace;
+use crate::ports::RunningProcess;
 use crate::tools::apply_patch;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::command::{
     ApprovalArguments, CommandItem, DECLINED, OutputLayout, approval_properties, command_item,
     effect, launch, spawn_problem,
 };
+use crate::tools::places::{CallPlace, ToolEnvironments};
+use crate::tools::remote_command::{RemoteCall, start_there};
 use crate::tools::shell_command::login;
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::tools::turn_checkpoints::WatchedCommand;
 use crate::turn_rights::TurnRights;
 
 /// The shortest and the longest wait in milliseconds.
@@ -50,12 +55,13 @@ const VARIABLES: [(&str, &str); 10] = [
     ("GH_PAGER", "cat"),
 ];
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ExecCommandTool {
     /// Whether a command may ask for additional permissions.
     pub(crate) inline_permissions: bool,
     /// Whether the model may choose a login shell.
     pub(crate) login: bool,
+    pub(crate) environments: ToolEnvironments,
 }
 
 #[derive(Deserialize)]
@@ -63,6 +69,8 @@ struct ExecCommandArguments {
     cmd: String,
     #[serde(default)]
     workdir: Option<String>,
+    #[serde(default)]
+    environment_id: Option<String>,
     #[serde(default)]
     shell: Option<String>,
     #[serde(default)]
@@ -102,6 +110,7 @@ impl Tool for ExecCommandTool {
                 "description": "Whether in a login shell. Default: true.",
             });
         }
+        self.environments.add_property(&mut properties);
         function(
             "exec_command",
             "Runs a script. If it outlasts the wait it goes on, and its session ID for write_stdin is \
@@ -124,18 +133,17 @@ impl Tool for ExecCommandTool {
 async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
     let arguments: ExecCommandArguments = arguments(context)?;
     let login = login(arguments.login, login_allowed)?;
-    let own = context.settings.shell.display().to_string();
+    let place = context.place(arguments.environment_id.as_deref())?;
+    let own = context.shell(&place).await?;
     let shell = arguments
         .shell
         .clone()
         .filter(|shell| is_shell(shell))
         .unwrap_or(own);
     let argv = shell_call(&shell, &arguments.cmd, login);
-    let cwd = context
-        .settings
-        .resolve(arguments.workdir.as_deref().unwrap_or_default());
+    let cwd = context.folder(&place, arguments.workdir.as_deref().unwrap_or_default());
     if let Some(patch) = apply_patch::intercept(&argv, &cwd) {
-        return apply_patch::run_intercepted(context, patch, OutputLayout::Json).await;
+        return apply_patch::run_intercepted(context, &place, patch, OutputLayout::Json).await;
     }
     let failed = |why: &str| {
         ToolFailure::Model(format!(
@@ -148,12 +156,13 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
         &argv,
         cwd.clone(),
         &arguments.approval,
+        &place,
         Some(arguments.tty),
-    );
+    )?;
     let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
     check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
     // Until it is approved, nothing is emitted but that it was declined.
-    let waiting = never_begun(context, &argv, &cwd);
+    let waiting = never_begun(context, &argv, &cwd, &place);
     let permit = match context.gate().permit(Effect::Command(effect.clone())).await {
         Ok(permit) => {
             waiting.discard();
@@ -181,6 +190,7 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
         context,
         argv,
         cwd,
+        place,
         tty: arguments.tty,
         wait_limit: Duration::from_millis(wait_limit),
         max_tokens: arguments.max_output_tokens,
@@ -197,6 +207,7 @@ struct ExecCommandCall<'a> {
     context: &'a ToolContext,
     argv: Vec<String>,
     cwd: PathBuf,
+    place: CallPlace,
     tty: bool,
     wait_limit: Duration,
     max_tokens: Option<u64>,
@@ -214,7 +225,7 @@ impl ExecCommandCall<'_> {
         let id = self.context.services.terminals.fresh_id();
         let (tell, mut denied) = oneshot::channel();
         let confined = matches!(permit.confinement, Confinement::Policy(_));
-        let begin = || item(self.context, &self.argv, &self.cwd, id);
+        let begin = || item(self.context, &self.argv, &self.cwd, &self.place, id);
         let tell = confined.then_some(tell);
         let first = self.start(id, &effect, &permit, tell, begin).await?;
         let elapsed = self.wait_for(&first).await;
@@ -281,18 +292,69 @@ impl ExecCommandCall<'_> {
         begin: impl FnOnce() -> CommandItem,
     ) -> Result<Arc<Terminal>, ExecFailure> {
         let context = self.context;
+        let BegunCommand {
+            process,
+            item,
+            watched,
+            network,
+        } = match &self.place {
+            CallPlace::There(place) => self.start_there(place, id, permit, begin()).await?,
+            CallPlace::Here => self.start_here(effect, permit, begin).await?,
+        };
+        let started = StartedCommand {
+            process,
+            item,
+            rights: TurnRights::of(&context.settings),
+            denied,
+            watched,
+            network,
+        };
+        let (argv, clock) = (self.argv.clone(), context.session.clock.clone());
+        let cwd = self.cwd.clone();
+        let terminal = Terminal::watch(id, argv, cwd, self.tty, &context.call.id, started, clock);
+        let open = context.services.terminals.add(Arc::clone(&terminal));
+        warn_of_many(context, open);
+        Ok(terminal)
+    }
+
+    /// Begun before it starts, so that it is seen while it waits for a connection.
+    async fn start_there(
+        &self,
+        place: &RemotePlace,
+        id: i32,
+        permit: &Permit,
+        mut item: CommandItem,
+    ) -> Result<BegunCommand, ExecFailure> {
+        item.set_running();
+        let command = RemoteCall {
+            number: id,
+            argv: &self.argv,
+            cwd: &self.cwd,
+            has_terminal: self.tty,
+            variables: &VARIABLES,
+        };
+        match start_there(self.context, place, permit, command).await {
+            Ok(process) => Ok(BegunCommand {
+                process,
+                item,
+                watched: None,
+                network: NetworkLog::default(),
+            }),
+            Err(why) => Err(not_started(item, why)),
+        }
+    }
+
+    async fn start_here(
+        &self,
+        effect: &CommandEffect,
+        permit: &Permit,
+        begin: impl FnOnce() -> CommandItem,
+    ) -> Result<BegunCommand, ExecFailure> {
+        let context = self.context;
         let size = TerminalSize::new(ROWS, COLUMNS).filter(|_| self.tty);
         let streams = size.map_or(StreamSetup::OutputOnly, StreamSetup::Terminal);
         let cwd = self.cwd.clone();
-        let launch = launch(
-            context,
-            &self.argv,
-            cwd.clone(),
-            permit,
-            streams,
-            &VARIABLES,
-        );
-        let launch = match launch {
+        let launch = match launch(context, &self.argv, cwd, permit, streams, &VARIABLES) {
             Ok(launch) => launch,
             Err(why) => return Err(not_started(begin(), why)),
         };
@@ -309,20 +371,21 @@ impl ExecCommandCall<'_> {
             Ok(process) => process,
             Err(error) => return Err(not_started(item, spawn_problem(&error))),
         };
-        let started = StartedCommand {
+        Ok(BegunCommand {
             process,
             item,
-            rights: TurnRights::of(&context.settings),
-            denied,
             watched,
             network,
-        };
-        let (argv, clock) = (self.argv.clone(), context.session.clock.clone());
-        let terminal = Terminal::watch(id, argv, cwd, self.tty, &context.call.id, started, clock);
-        let open = context.services.terminals.add(Arc::clone(&terminal));
-        warn_of_many(context, open);
-        Ok(terminal)
+        })
     }
+}
+
+/// A command that has begun and runs.
+struct BegunCommand {
+    process: RunningProcess,
+    item: CommandItem,
+    watched: Option<WatchedCommand>,
+    network: NetworkLog,
 }
 
 /// The command was allowed, and could not be started: it has an end, as one that ran.
@@ -344,11 +407,18 @@ fn warn_of_many(context: &ToolContext, open: usize) {
     let _ = context.input_queue.put(Input::Note(Box::new(item)));
 }
 
-fn item(context: &ToolContext, argv: &[String], cwd: &Path, id: i32) -> CommandItem {
+fn item(
+    context: &ToolContext,
+    argv: &[String],
+    cwd: &Path,
+    place: &CallPlace,
+    id: i32,
+) -> CommandItem {
     command_item(
         context,
         argv,
         cwd,
+        place,
         ExecCommandSource::UnifiedExecStartup,
         Some(id.to_string()),
     )
@@ -356,6 +426,11 @@ fn item(context: &ToolContext, argv: &[String], cwd: &Path, id: i32) -> CommandI
 }
 
 /// A command that has not begun: only its end is emitted, if it is declined.
-fn never_begun(context: &ToolContext, argv: &[String], cwd: &Path) -> CommandItem {
-    command_item(context, argv, cwd, ExecCommandSource::Agent, None)
+fn never_begun(
+    context: &ToolContext,
+    argv: &[String],
+    cwd: &Path,
+    place: &CallPlace,
+) -> CommandItem {
+    command_item(context, argv, cwd, place, ExecCommandSource::Agent, None)
 }
