@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use codex_test_support::{AppServer, ModelServer, sse};
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -521,5 +521,25 @@ async fn files_of_the_home_folder_and_of_projects_are_used_as_they_were_written(
     }
     .play(&mut server)
     .await;
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn list_after_a_first_turn_has_its_thread() {
+    let model = ModelServer::start([]).await.unwrap();
+    model.always(HttpReply::stream(&sse::text("done")));
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
+    for round in 0..10 {
+        let thread = server.start_thread().await;
+        let input = json!([{ "type": "text", "text": "hello" }]);
+        let turn = json!({ "threadId": thread, "input": input });
+        let started = server.begin("turn/start", turn).await.unwrap();
+        let listed = server.begin("thread/list", json!({})).await.unwrap();
+        server.reply_to(started).await.unwrap();
+        let listed = server.reply_to(listed).await.unwrap();
+        assert!(listed.to_string().contains(&thread), "round {round}");
+        server.completed_turn().await;
+    }
     server.finish().await.unwrap();
 }

@@ -23,6 +23,7 @@ mod connection;
 mod dialect;
 mod encoded_forms;
 mod failure;
+mod first_turns;
 mod gap;
 mod goal_tools;
 mod handlers;

@@ -18,6 +18,7 @@ use crate::client_hooks::ClientHookRegistry;
 use crate::client_tokens::ClientTokens;
 use crate::clients::Clients;
 use crate::connection::{Connection, ConnectionId, encode_notification};
+use crate::first_turns::FirstTurns;
 use crate::host::Host;
 use crate::open_requests::OpenRequests;
 use crate::projection::{Turns, queued_by_others};
@@ -46,6 +47,7 @@ pub struct AppServer {
     state: Arc<ThreadState>,
     /// The release of clients that do not say theirs, if it is given.
     client_release: Mutex<Option<Release>>,
+    first_turns: FirstTurns,
 }
 
 impl AppServer {
@@ -66,6 +68,7 @@ impl AppServer {
             folder_reads: Arc::default(),
             updates_marketplaces: AtomicBool::new(false),
             questions: Mutex::default(),
+            first_turns: FirstTurns::default(),
             watcher: Mutex::default(),
             broadcasts: Notify::new(),
             is_ending: AtomicBool::new(false),
@@ -94,6 +97,11 @@ impl AppServer {
     /// count then.
     pub fn set_client_release(&self, release: Release) {
         *self.client_release.lock() = Some(release);
+    }
+
+    /// Threads whose first message is not stored yet.
+    pub(crate) fn first_turns(&self) -> &FirstTurns {
+        &self.first_turns
     }
 
     /// Counts a request for as long as the value is kept.

@@ -31,6 +31,7 @@ pub(super) async fn list(
     params: ThreadListParams,
 ) -> Result<ThreadListResponse, Failure> {
     check(&params)?;
+    server.first_turns().stored().await;
     let provider = default_provider(&server);
     match membership(&server, &params).await? {
         Membership::Any => from_index(&server, params, Vec::new(), &provider).await,

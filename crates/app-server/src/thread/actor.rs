@@ -22,6 +22,7 @@ use super::subscribers::Subscribers;
 use super::unload_time::Unloading;
 use super::{ContinuableTurn, McpServers, ThreadCommand, ThreadFacts, ThreadHandle};
 use crate::connection::{Connection, ConnectionId, Responder};
+use crate::first_turns::FirstTurn;
 use crate::projection::{self, ClientQuestion, Fold, Notifications, preview_of_message};
 use crate::server::AppServer;
 
@@ -75,6 +76,8 @@ pub(crate) struct Actor {
     /// A revert that waits for the end of the running turn: the first turn to remove, and the reply.
     pub(super) revert_after_turn: Option<(String, Responder<method::ThreadRevert>)>,
     pub(super) follow_up: FollowUp,
+    /// Until the message of its first turn is stored.
+    pub(super) first_turn: Option<Arc<FirstTurn>>,
     /// The settings as they stand in its file, if they do.
     pub(crate) stored_settings: Option<ThreadSettings>,
     /// The running or accepted turn.
@@ -130,6 +133,7 @@ impl Actor {
             revert: None,
             revert_after_turn: None,
             follow_up: FollowUp::default(),
+            first_turn: None,
             stored_settings: None,
             turn: None,
             unfinished: None,
@@ -268,6 +272,16 @@ impl Actor {
             let shown = preview_of_message(message).unwrap_or_default();
             shown.clone_into(&mut self.facts.preview);
         }
+        if let EventMsg::UserMessage(_) = &event.msg
+            && let Some(first) = self.first_turn.take()
+        {
+            let thread = self.thread.clone();
+            tokio::spawn(async move {
+                // What cannot be written is told at the end of the turn.
+                let _ = thread.flush().await;
+                drop(first);
+            });
+        }
         self.take_dialects();
         if let Some(tokens) = self.fold.tokens_before(&event.msg) {
             self.notify_of_turn(&tokens);
@@ -346,6 +360,7 @@ impl Actor {
 
     fn turn_ended(&mut self) {
         self.turn = None;
+        self.first_turn = None;
         self.settle_questions();
         for interrupt in self.interrupts.drain(..) {
             interrupt.accept(&TurnInterruptResponse {});

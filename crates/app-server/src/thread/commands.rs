@@ -121,6 +121,9 @@ impl Actor {
         match self.begin_turn(id, params).await {
             Ok(id) => {
                 self.started_by_client();
+                if self.facts.preview.is_empty() && self.facts.path.is_some() {
+                    self.first_turn = Some(self.server.first_turns().begin());
+                }
                 reply.accept(&TurnStartResponse {
                     turn: super::accepted_turn(id, root),
                 });

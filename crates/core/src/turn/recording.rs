@@ -96,6 +96,7 @@ impl RunningTurn<'_> {
                     self.record_settings();
                 }
                 let plugins = self.texts_of_plugins(&input.items).await;
+                git::materialise(&self.scope.session);
                 self.emit_stored(item, *input, &message).await;
                 self.end_when_stored(saved);
                 for text in contexts.into_iter().chain(skills).chain(plugins) {
@@ -107,7 +108,7 @@ impl RunningTurn<'_> {
     }
 
     /// Emits a message of the user once it is on disk, so that one that a client saw is there after a crash. The first one of a
-    /// thread does not wait for its file.
+    /// thread does not wait for the facts about its repository.
     async fn emit_stored(&self, id: String, input: TurnInput, recorded: &ResponseItem) {
         let emitter = &self.scope.session.emitter;
         let held = emitter.has_file().then(|| emitter.hold_events());

@@ -1,0 +1,68 @@
+//! Threads whose first turn was accepted, and whose message is not stored yet: a list that is asked for right after the turn
+//! waits for them a moment.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::watch;
+
+/// How long a list waits for a thread. Hooks may take longer.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// The number of these threads.
+#[derive(Clone, Debug)]
+pub(crate) struct FirstTurns(watch::Sender<usize>);
+
+/// One of these threads, until it is dropped or takes too long.
+#[derive(Debug)]
+pub(crate) struct FirstTurn {
+    turns: FirstTurns,
+    is_counted: AtomicBool,
+}
+
+impl Default for FirstTurns {
+    fn default() -> Self {
+        Self(watch::channel(0).0)
+    }
+}
+
+impl FirstTurns {
+    /// A first turn was accepted.
+    pub(crate) fn begin(&self) -> Arc<FirstTurn> {
+        self.0.send_modify(|count| *count += 1);
+        let first = Arc::new(FirstTurn {
+            turns: self.clone(),
+            is_counted: AtomicBool::new(true),
+        });
+        let late = Arc::downgrade(&first);
+        tokio::spawn(async move {
+            tokio::time::sleep(PATIENCE).await;
+            if let Some(late) = late.upgrade() {
+                late.end();
+            }
+        });
+        first
+    }
+
+    /// Waits until the messages of those that have begun are stored, or took too long.
+    pub(crate) async fn stored(&self) {
+        let mut count = self.0.subscribe();
+        // Others may begin meanwhile.
+        let _ = tokio::time::timeout(PATIENCE, count.wait_for(|count| *count == 0)).await;
+    }
+}
+
+impl FirstTurn {
+    fn end(&self) {
+        if self.is_counted.swap(false, Ordering::AcqRel) {
+            self.turns.0.send_modify(|count| *count -= 1);
+        }
+    }
+}
+
+impl Drop for FirstTurn {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
