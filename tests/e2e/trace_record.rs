@@ -272,14 +272,19 @@ async fn a_turn_with_tools() {
 async fn turns_that_fail_or_are_interrupted() {
     let mut cut = response(&[says("part")]);
     cut.pop();
-    let call = sse::function_call("c1", "exec_command", &json!({ "cmd": "sleep 60" }));
+    let call = sse::function_call(
+        "c1",
+        "exec_command",
+        &json!({ "cmd": "echo begun; sleep 60" }),
+    );
     let replies = [cut, response(&[says("whole")]), response(&[call])];
     let mut traced = Traced::start(&replies).await;
     let thread = traced.thread().await;
     traced.turn(&thread).await;
     let turn = traced.begin(&thread).await;
-    let is_command = |item: &Value| item["params"]["item"]["type"] == "commandExecution";
-    while !is_command(&traced.server.wait_for("item/started").await.unwrap()) {}
+    // A command that has not started yet would end within its turn.
+    let output = traced.server.wait_for("item/commandExecution/outputDelta");
+    output.await.unwrap();
     let params = json!({ "threadId": thread, "turnId": turn });
     traced.server.call("turn/interrupt", params).await.unwrap();
     traced.server.wait_for("turn/completed").await.unwrap();

@@ -38,11 +38,6 @@ impl RunningTurn<'_> {
         if services.replay.is_some() {
             return;
         }
-        let own = match services.instruction_files.clone() {
-            Some(files) => tokio::task::spawn_blocking(move || files.read(None)).await,
-            None => Ok(None),
-        };
-        let own = own.unwrap_or_default();
         let project = match (
             place_of(first, services.machines.as_ref()),
             &services.machines,
@@ -64,9 +59,15 @@ impl RunningTurn<'_> {
                 );
                 self.emitter
                     .emit(EventMsg::Warning(WarningEvent { message }));
-                None
+                // What was read when the thread began stays.
+                return;
             }
         };
+        let Some(files) = services.instruction_files.clone() else {
+            return;
+        };
+        let own = tokio::task::spawn_blocking(move || files.read(None)).await;
+        let own = own.unwrap_or_default();
         let text = joined(own, project);
         let _ = settings.current_instructions.set(text.map(Arc::from));
     }
