@@ -90,8 +90,8 @@ fn last_message(turn: &Turn) -> Option<String> {
 enum ThreadWork {
     /// It has no turn that counts: the prompt is sent.
     Ask,
-    /// A turn runs on.
-    Follow,
+    /// The turn with this id runs on.
+    Follow(String),
     /// The turn had ended before its result was written.
     Ended(Box<TurnEnd>),
 }
@@ -166,10 +166,10 @@ impl RowRun {
         *thread = Some(opened);
         let turn = match work {
             ThreadWork::Ended(end) => return Ok(Some(*end)),
-            ThreadWork::Follow => None,
+            ThreadWork::Follow(turn) => turn,
             ThreadWork::Ask => {
                 let started = self.connection.call("turn/start", &self.ask(&id)).await?;
-                started["turn"]["id"].as_str().map(str::to_owned)
+                text_of(&started["turn"]["id"])
             }
         };
         let mut stop = self.stop.clone();
@@ -195,14 +195,11 @@ impl RowRun {
                 },
                 () = stopped(&mut stop), if stopped_by.is_none() => {
                     stopped_by = Some(tokio::time::Instant::now() + STOP_LIMIT);
-                    let mut params = json!({ "threadId": id });
-                    if let Some(turn) = &turn {
-                        params["turnId"] = json!(turn);
-                    }
                     // A pause leaves the turn as it is: the next worker continues it.
                     if self.reason() == Some(StopReason::Pause) {
                         return Ok(None);
                     }
+                    let params = json!({ "threadId": id, "turnId": turn });
                     let _ = self.connection.call("turn/interrupt", &params).await;
                 }
                 () = limit => return Ok(Some(TurnEnd::failed("the turn did not stop".to_owned()))),
@@ -248,7 +245,7 @@ impl RowRun {
         }
         let (started, route) = self.call_for_thread("thread/start", params).await?;
         let thread = RowThread {
-            thread_id: route_id(&started),
+            thread_id: thread_id(&started),
             rollout: started["thread"]["path"].as_str().map(Into::into),
         };
         // Before its turn begins: whoever finds the thread goes on with it.
@@ -264,8 +261,9 @@ impl RowRun {
         params.insert("path".to_owned(), json!(stored.rollout));
         params.insert("continueTurn".to_owned(), json!("always"));
         let (resumed, route) = self.call_for_thread("thread/resume", params).await?;
-        if resumed["interruptedTurn"]["isContinued"] == true {
-            return Ok((route, ThreadWork::Follow));
+        let interrupted = &resumed["interruptedTurn"];
+        if interrupted["isContinued"] == true {
+            return Ok((route, ThreadWork::Follow(text_of(&interrupted["turnId"]))));
         }
         let turns = resumed["thread"]["turns"].as_array();
         let last = turns.and_then(|turns| turns.last()).cloned();
@@ -287,7 +285,7 @@ impl RowRun {
     ) -> Result<(Value, ThreadRoute), ClientError> {
         let (sender, opened) = oneshot::channel();
         let routes = self.routes.clone();
-        let hook = move |reply: &Value| drop(sender.send(routes.open(&route_id(reply))));
+        let hook = move |reply: &Value| drop(sender.send(routes.open(&thread_id(reply))));
         let reply = (self.connection)
             .call_with_hook(method, &params, hook)
             .await?;
@@ -370,9 +368,12 @@ async fn stopped(stop: &mut watch::Receiver<Option<StopReason>>) {
     let _ = stop.wait_for(Option::is_some).await;
 }
 
-fn route_id(reply: &Value) -> String {
-    let id = reply["thread"]["id"].as_str();
-    id.unwrap_or_default().to_owned()
+fn thread_id(reply: &Value) -> String {
+    text_of(&reply["thread"]["id"])
+}
+
+fn text_of(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
 }
 
 /// The policy of a mode of the sandbox; none for a mode that is not known, which `thread/start` refuses.

@@ -240,7 +240,8 @@ impl Run {
         }
     }
 
-    /// Writes the result and gives up the claim. Returns the result if it is the one that counts.
+    /// Writes the result and gives up the claim. Returns the result if it is the one that counts. Without a result the claim stays
+    /// until this process has ended: until then it may still write the thread.
     async fn finish(
         &self,
         index: usize,
@@ -253,7 +254,7 @@ impl Run {
                 Some(result) => folder.write_result(result),
                 None => Ok(false),
             };
-            if let Some(row) = row {
+            if let Some(row) = row.filter(|_| result.is_some()) {
                 row.claim.release();
             }
             written.map(|is_first| result.filter(|_| is_first))

@@ -41,7 +41,7 @@ pub struct BatchRow {
     pub checks: Vec<String>,
 }
 
-/// What a row may use. An absent member limits nothing.
+/// What a row may use. An absent member limits nothing, and one that is misspelt is refused: it would be no limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RowLimits {
