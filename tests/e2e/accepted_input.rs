@@ -202,3 +202,41 @@ async fn damaged_copy_stops_nothing_and_is_removed() {
     assert_eq!(copies(&home), 1);
     server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn input_of_a_thread_from_a_file_elsewhere_is_there_after_a_kill() {
+    let model = ModelServer::start([]).await.unwrap();
+    model.always(HttpReply::stream(&sse::text("done")));
+    let first = scripted_home(&model, "");
+    let mut server = experimental_server(&first).await;
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "before").await;
+    let read = server
+        .result("thread/read", json!({ "threadId": thread }))
+        .await;
+    let path = read["thread"]["path"].clone();
+    server.finish().await.unwrap();
+
+    let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW) }));
+    let mut server = experimental_server(&home).await;
+    let by_path = json!({ "threadId": thread, "path": path });
+    server.result("thread/resume", by_path).await;
+    server.start_turn(&thread, "after").await;
+    server.kill().await.unwrap();
+    experimental_server(&home).await.kill().await.unwrap();
+    let stored = fs::read_to_string(path.as_str().unwrap()).unwrap();
+    assert_eq!(stored.matches("\"message\":\"after\"").count(), 1);
+    assert_eq!(copies(&home), 0);
+}
+
+#[tokio::test]
+async fn copy_of_a_newer_version_is_left_alone() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = scripted_home(&model, "");
+    let folder = home.path().join("accepted-input");
+    fs::create_dir(&folder).unwrap();
+    let newer = folder.join("0195f0a0-7b1c-7000-8000-0000000000ab.json");
+    fs::write(&newer, r#"{"form":2}"#).unwrap();
+    experimental_server(&home).await.finish().await.unwrap();
+    assert!(newer.exists());
+}

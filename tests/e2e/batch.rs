@@ -103,6 +103,13 @@ fn rows(count: usize) -> String {
         .collect()
 }
 
+/// Looks again and again, without a limit of its own.
+async fn until(is_so: impl Fn() -> bool) {
+    while !is_so() {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
+
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
     let mut names: Vec<String> = entries
@@ -237,6 +244,50 @@ async fn task_of_a_scheduler_works_on_its_row_alone() {
 }
 
 #[tokio::test]
+async fn task_for_a_row_that_another_worker_has_waits_for_its_result() {
+    let model = ModelServer::start([]).await.unwrap();
+    let latch = Latch::new();
+    model.push(held(&latch, "done"));
+    let batch = Batch::new(&model, &rows(1), &[]);
+    let mut first = batch.start(&["--index", "0"]);
+    model.request(0).await;
+    let folder = batch.run_folder();
+    let mut second = batch.command(&["run", &folder, "--index", "0"]);
+    second.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut second = second.spawn().unwrap();
+    // It has looked at the claim, and found that the row is taken.
+    until(|| names(&batch.path().join("workers")).len() == 2).await;
+    assert!(second.try_wait().unwrap().is_none());
+    latch.open();
+    let ended =
+        tokio::task::spawn_blocking(move || (first.wait().unwrap(), second.wait().unwrap()));
+    let (first, second) = ended.await.unwrap();
+    assert!(first.success() && second.success());
+    assert_eq!(batch.statuses(), ["passed"]);
+    assert_eq!(model.requests().len(), 1);
+}
+
+/// A row that is stopped in its check has its result later, and asks nothing twice.
+#[tokio::test]
+async fn interrupted_check_runs_again_and_the_turn_does_not() {
+    let model = ModelServer::start([]).await.unwrap();
+    model.always(HttpReply::stream(&sse::text("done")));
+    let check = "test -e again || { touch again; sleep 1000; }";
+    let batch = Batch::new(&model, &rows(1), &["--check", check]);
+    let mut worker = batch.start(&[]);
+    until(|| batch.place.path().join("work/again").exists()).await;
+    let pid = worker.id().to_string();
+    let sent = Command::new("kill").args(["-TERM", &pid]).status();
+    assert!(sent.unwrap().success());
+    let ended = tokio::task::spawn_blocking(move || worker.wait().unwrap());
+    assert_eq!(ended.await.unwrap().code(), Some(3));
+    assert!(batch.run(&[]).await.status.success());
+    assert_eq!(batch.statuses(), ["passed"]);
+    assert_eq!(model.requests().len(), 1);
+    assert!(batch.result(0)["usage"]["outputTokens"].as_u64().unwrap() > 0);
+}
+
+#[tokio::test]
 async fn limit_of_a_row_and_budget_of_the_run_hold() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text("done")));
@@ -267,7 +318,13 @@ async fn rows_cannot_write_into_the_run_folder() {
         "echo '{}' > run/results/0.json; echo x > run/rows.jsonl; rm -r run/claims; touch here";
     model.push(runs_command(forge));
     model.always(HttpReply::stream(&sse::text("done")));
-    assert!(batch.run(&[]).await.status.success());
+    // Named through a link, which the rules of the sandbox do not know.
+    let link = batch.home.path().join("link");
+    std::os::unix::fs::symlink(batch.place.path(), &link).unwrap();
+    let named = link.join("run").display().to_string();
+    let mut command = batch.command(&["run", &named]);
+    let ran = tokio::task::spawn_blocking(move || command.output().unwrap());
+    assert!(ran.await.unwrap().status.success());
     assert!(batch.place.path().join("here").exists());
     assert_eq!(batch.statuses(), ["passed"]);
     assert!(fs::read_to_string(&rows).unwrap().contains("task 0"));

@@ -6,11 +6,11 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::folder::{BatchFolder, RowUsage, create, read_json};
+use crate::folder::{BatchFolder, RowUsage, create, index_of, read_json};
 use crate::worker::BatchWorker;
 
 /// What the file of a claim says.
@@ -31,6 +31,9 @@ pub(crate) struct RowClaim {
     content: ClaimContent,
     /// The file itself, even if another worker has taken its name away.
     file: File,
+    /// When it was renewed last.
+    renewed: Instant,
+    is_lost: bool,
 }
 
 /// What came of the attempt to claim a row.
@@ -66,6 +69,8 @@ pub(crate) fn claim(
                     path,
                     content,
                     file,
+                    renewed: Instant::now(),
+                    is_lost: false,
                 };
                 // It may have got its result between the look and the claim.
                 if folder.has_result(index) {
@@ -86,11 +91,11 @@ pub(crate) fn claim(
 
 /// Removes the claim of a worker that is gone. Returns whether it did.
 fn take_away(folder: &BatchFolder, worker: &BatchWorker, path: &Path) -> io::Result<bool> {
-    let Some((held, is_live)) = look_at(folder, worker, path)? else {
+    let Some(seen) = look_at(folder, worker, path)? else {
         // It has gone meanwhile.
         return Ok(true);
     };
-    if is_live {
+    if seen.is_live {
         return Ok(false);
     }
     let aside = path.with_extension(format!("{}.ended", uuid::Uuid::now_v7()));
@@ -99,13 +104,9 @@ fn take_away(folder: &BatchFolder, worker: &BatchWorker, path: &Path) -> io::Res
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     }
-    // Another worker may have been faster, and this is its claim.
-    let taken: Option<ClaimContent> = read_json(&aside).ok().flatten();
-    let is_other = match (&taken, &held) {
-        (Some(taken), Some(held)) => taken.worker != held.worker,
-        (Some(_), None) => true,
-        (None, _) => false,
-    };
+    // Another worker may have been faster, and this is its claim; or its worker has renewed it meanwhile.
+    let modified = fs::metadata(&aside).and_then(|metadata| metadata.modified());
+    let is_other = modified? != seen.modified;
     if is_other {
         let _ = fs::hard_link(&aside, path);
     }
@@ -113,28 +114,40 @@ fn take_away(folder: &BatchFolder, worker: &BatchWorker, path: &Path) -> io::Res
     Ok(!is_other)
 }
 
-/// The content of a claim, and whether its worker may still work. None if there is no claim.
+/// A claim as a worker finds it.
+struct SeenClaim {
+    /// None while it is written.
+    content: Option<ClaimContent>,
+    modified: SystemTime,
+    /// Whether its worker may still work.
+    is_live: bool,
+}
+
+/// None if there is no claim.
 fn look_at(
     folder: &BatchFolder,
     worker: &BatchWorker,
     path: &Path,
-) -> io::Result<Option<(Option<ClaimContent>, bool)>> {
+) -> io::Result<Option<SeenClaim>> {
     let modified = match fs::metadata(path).and_then(|metadata| metadata.modified()) {
         Ok(modified) => modified,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error),
     };
-    // While it is written it cannot be read. Its age counts then.
-    let held: Option<ClaimContent> = read_json(path).ok().flatten();
+    let content: Option<ClaimContent> = read_json(path).ok().flatten();
     let lease = Duration::from_secs(folder.settings.lease_seconds);
     let age = worker.now()?.duration_since(modified).unwrap_or_default();
-    let has_ended = held
+    let has_ended = content
         .as_ref()
         .is_some_and(|held| worker.has_ended(folder, &held.worker, &held.host));
-    Ok(Some((held, !has_ended && age <= lease)))
+    Ok(Some(SeenClaim {
+        content,
+        modified,
+        is_live: !has_ended && age <= lease,
+    }))
 }
 
-/// The claims of workers that may still work, but for those of `own`: the row, and what it has used. Blocks on the file system.
+/// The claims of other workers that may still work: the row, and what it has used. Blocks on the file system.
 pub(crate) fn live_claims(
     folder: &BatchFolder,
     worker: &BatchWorker,
@@ -142,15 +155,9 @@ pub(crate) fn live_claims(
     let mut found = Vec::new();
     for entry in fs::read_dir(folder.path().join("claims"))? {
         let path = entry?.path();
-        let is_claim = path
-            .extension()
-            .is_some_and(|extension| extension == "json");
-        let index = path
-            .file_stem()
-            .and_then(|name| name.to_str()?.parse().ok())
-            .filter(|_| is_claim);
-        if let Some(index) = index
-            && let Some((Some(held), true)) = look_at(folder, worker, &path)?
+        if let Some(index) = index_of(&path)
+            && let Some(seen) = look_at(folder, worker, &path)?
+            && let Some(held) = seen.content.filter(|_| seen.is_live)
             && held.worker != worker.id()
         {
             found.push((index, held.used));
@@ -160,16 +167,32 @@ pub(crate) fn live_claims(
 }
 
 impl RowClaim {
-    /// Renews the lease. Returns whether the row is still this worker's.
-    pub(crate) fn renew(&mut self, used: RowUsage) -> io::Result<bool> {
+    /// Renews the lease, if the row is still this worker's.
+    ///
+    /// # Errors
+    /// Nothing is known about it.
+    pub(crate) fn renew(&mut self, used: RowUsage) -> io::Result<()> {
         self.content.used = used;
         let mut bytes = serde_json::to_vec(&self.content)?;
         bytes.push(b'\n');
-        self.file.rewind()?;
-        self.file.write_all(&bytes)?;
-        self.file.set_len(bytes.len() as u64)?;
+        let written = self.write(&bytes);
+        // Also after a failure: some file systems refuse to write a file whose name another worker has taken away.
         let now: Option<ClaimContent> = read_json(&self.path).map_err(io::Error::other)?;
-        Ok(now.is_some_and(|now| now.worker == self.content.worker))
+        self.is_lost = now.is_none_or(|now| now.worker != self.content.worker);
+        written?;
+        self.renewed = Instant::now();
+        Ok(())
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.rewind()?;
+        self.file.write_all(bytes)?;
+        self.file.set_len(bytes.len() as u64)
+    }
+
+    /// Whether no other worker may have the row: it has the claim, and has renewed it in time.
+    pub(crate) fn is_held(&self, lease: Duration) -> bool {
+        !self.is_lost && self.renewed.elapsed() < lease
     }
 
     /// Gives the row up.
@@ -233,7 +256,9 @@ mod tests {
             claim(&folder, &other, 0).unwrap(),
             Claiming::Taken
         ));
-        assert!(first.renew(RowUsage::default()).unwrap());
+        first.renew(RowUsage::default()).unwrap();
+        assert!(first.is_held(Duration::from_secs(60)));
+        assert!(!first.is_held(Duration::ZERO));
         assert_eq!(live_claims(&folder, &other).unwrap().len(), 1);
         first.release();
         claimed(claim(&folder, &other, 0)).release();
@@ -248,7 +273,8 @@ mod tests {
         drop(one);
         let other = BatchWorker::register(&folder).unwrap();
         let _new = claimed(claim(&folder, &other, 0));
-        assert!(!lost.renew(RowUsage::default()).unwrap());
+        lost.renew(RowUsage::default()).unwrap();
+        assert!(!lost.is_held(Duration::from_secs(60)));
         // What the loser gives up is not the claim of the other.
         lost.release();
         assert!(folder.file("claims", 0).exists());

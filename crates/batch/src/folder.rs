@@ -256,6 +256,15 @@ impl BatchFolder {
         self.path.join(folder).join(format!("{index}.json"))
     }
 
+    /// The rows with a result. Blocks on the file system.
+    pub(crate) fn finished(&self) -> io::Result<Vec<usize>> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(self.path.join("results"))? {
+            found.extend(index_of(&entry?.path()));
+        }
+        Ok(found)
+    }
+
     pub(crate) fn has_result(&self, index: usize) -> bool {
         self.file("results", index).exists()
     }
@@ -331,6 +340,15 @@ impl BatchFolder {
         create(&new, value).map_err(at(&new))?;
         Ok(new)
     }
+}
+
+/// The row whose file this is; none if it is the file of none.
+pub(crate) fn index_of(path: &Path) -> Option<usize> {
+    let is_whole = path
+        .extension()
+        .is_some_and(|extension| extension == "json");
+    let index = path.file_stem()?.to_str()?.parse().ok();
+    index.filter(|_| is_whole)
 }
 
 /// Creates a file, and fails if there is one.

@@ -19,6 +19,8 @@ use crate::worker::BatchWorker;
 
 /// How long a turn that is stopped may take to end.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
+/// How long a resumed thread may take to say what it has used.
+const USAGE_LIMIT: Duration = Duration::from_secs(1);
 /// How long a check may run.
 const CHECK_LIMIT: Duration = Duration::from_secs(1800);
 /// How much of the output of a check is kept.
@@ -215,6 +217,14 @@ impl RowRun {
         used.output_tokens = count(total.output_tokens);
     }
 
+    /// A thread that is resumed says what it has used.
+    async fn count_of_ended(&self, route: &mut ThreadRoute) {
+        let said = tokio::time::timeout(USAGE_LIMIT, route.next()).await;
+        if let Ok(Some(ServerNotification::ThreadTokenUsageUpdated(updated))) = said {
+            self.count_tokens(&updated.token_usage.total);
+        }
+    }
+
     fn count(&self, completed: &TurnCompletedNotification) {
         if let Some(usage) = &completed.usage {
             self.count_tokens(&usage.tokens);
@@ -231,13 +241,9 @@ impl RowRun {
             let path = stored.rollout.as_ref();
             path.is_some_and(|path| path.exists())
         }) {
-            match self.resume(&stored).await {
-                Ok((route, work)) => return Ok((stored, route, work)),
-                Err(ClientError::Refused { error, .. }) => {
-                    tracing::warn!(index = self.index, error = %error.message, "a row begins again");
-                }
-                Err(error) => return Err(error),
-            }
+            // A row that cannot go on has failed: what it has done is not done again unless somebody wants it.
+            let (route, work) = self.resume(&stored).await?;
+            return Ok((stored, route, work));
         }
         let mut params = self.place();
         if !self.limits.is_empty() {
@@ -260,7 +266,7 @@ impl RowRun {
         params.insert("threadId".to_owned(), json!(stored.thread_id));
         params.insert("path".to_owned(), json!(stored.rollout));
         params.insert("continueTurn".to_owned(), json!("always"));
-        let (resumed, route) = self.call_for_thread("thread/resume", params).await?;
+        let (resumed, mut route) = self.call_for_thread("thread/resume", params).await?;
         let interrupted = &resumed["interruptedTurn"];
         if interrupted["isContinued"] == true {
             return Ok((route, ThreadWork::Follow(text_of(&interrupted["turnId"]))));
@@ -270,6 +276,7 @@ impl RowRun {
         let last = last.and_then(|last| serde_json::from_value::<Turn>(last).ok());
         let work = match last {
             Some(turn) if matches!(turn.status, TurnStatus::Completed | TurnStatus::Failed) => {
+                self.count_of_ended(&mut route).await;
                 ThreadWork::Ended(Box::new(TurnEnd::of(&turn)))
             }
             _ => ThreadWork::Ask,
@@ -330,7 +337,7 @@ impl RowRun {
         params
     }
 
-    /// Runs the checks. None if the server has gone.
+    /// Runs the checks. None if the server has gone, or the row is to go on later.
     async fn checks(&self) -> Option<Vec<CheckResult>> {
         let row = self.row();
         let mut results = Vec::new();
@@ -345,7 +352,12 @@ impl RowRun {
             if let Some(policy) = row.sandbox.as_deref().and_then(policy) {
                 params["sandboxPolicy"] = policy;
             }
-            let (exit_code, output) = match self.connection.call("command/exec", &params).await {
+            let mut stop = self.stop.clone();
+            let ran = tokio::select! {
+                ran = self.connection.call("command/exec", &params) => ran,
+                () = left_for_others(&mut stop) => return None,
+            };
+            let (exit_code, output) = match ran {
                 Ok(ran) => {
                     let text = |name: &str| ran[name].as_str().unwrap_or_default().to_owned();
                     (ran["exitCode"].as_i64(), text("stdout") + &text("stderr"))
@@ -360,6 +372,15 @@ impl RowRun {
             });
         }
         Some(results)
+    }
+}
+
+/// Returns once the row is not this worker's to finish.
+async fn left_for_others(stop: &mut watch::Receiver<Option<StopReason>>) {
+    let is_left =
+        |reason: &Option<StopReason>| matches!(reason, Some(StopReason::Pause | StopReason::Lost));
+    if stop.wait_for(is_left).await.is_err() {
+        std::future::pending().await
     }
 }
 

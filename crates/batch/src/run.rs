@@ -1,6 +1,6 @@
 //! A worker works on the rows that nobody else has.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,11 +9,15 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::budget::RunBudget;
 use crate::claim::{Claiming, RowClaim, claim, live_claims};
 use crate::folder::{BatchError, BatchFolder, RowResult, RowUsage};
 use crate::routes::Routes;
 use crate::row::{RowRun, StopReason};
 use crate::worker::BatchWorker;
+
+/// How often a worker that was started for one row looks whether another worker still has it.
+const HELD_ROW: Duration = Duration::from_secs(1);
 
 /// How a worker works.
 #[derive(Clone, Debug)]
@@ -42,8 +46,10 @@ pub struct WorkerEnd {
 /// The rows that this worker works on.
 type RunningRows = Arc<Mutex<HashMap<usize, RunningRow>>>;
 
+#[derive(Clone)]
 struct RunningRow {
-    claim: RowClaim,
+    /// None once it is given up.
+    claim: Arc<Mutex<Option<RowClaim>>>,
     used: Arc<Mutex<RowUsage>>,
     stop: Arc<watch::Sender<Option<StopReason>>>,
 }
@@ -55,24 +61,27 @@ struct UsageTally {
     others: RowUsage,
 }
 
-impl UsageTally {
-    /// Reads what other workers have written since. Blocks on the file system.
-    fn refresh(&mut self, folder: &BatchFolder, worker: &BatchWorker) {
-        for index in 0..folder.rows.len() {
-            if !self.results.contains_key(&index)
-                && let Ok(Some(result)) = folder.result(index)
-            {
-                self.results.insert(index, result.usage);
-            }
-        }
-        self.others = RowUsage::default();
-        for (index, used) in live_claims(folder, worker).unwrap_or_default() {
-            if !self.results.contains_key(&index) {
-                self.others.add(&used);
-            }
+/// Reads what other workers have written since. Blocks on the file system, and holds the tally only afterwards.
+fn refresh(tally: &Mutex<UsageTally>, folder: &BatchFolder, worker: &BatchWorker) {
+    let known: HashSet<usize> = tally.lock().results.keys().copied().collect();
+    let new = folder.finished().unwrap_or_default();
+    let new: Vec<(usize, RowUsage)> = (new.into_iter())
+        .filter(|index| !known.contains(index))
+        .filter_map(|index| Some((index, folder.result(index).ok()??.usage)))
+        .collect();
+    let claims = live_claims(folder, worker).unwrap_or_default();
+    let mut tally = tally.lock();
+    tally.results.extend(new);
+    let mut others = RowUsage::default();
+    for (index, used) in claims {
+        if !tally.results.contains_key(&index) {
+            others.add(&used);
         }
     }
+    tally.others = others;
+}
 
+impl UsageTally {
     fn total(&self, running: &RunningRows) -> RowUsage {
         let mut total = self.others;
         self.results.values().for_each(|used| total.add(used));
@@ -118,14 +127,16 @@ pub async fn run(
         running: RunningRows::default(),
         tally: Arc::default(),
     };
-    let renewals = tokio::spawn(renew(
-        Arc::clone(&run.folder),
-        Arc::clone(&run.worker),
-        Arc::clone(&run.running),
-        Arc::clone(&run.tally),
-    ));
+    let renewals = tokio::spawn(renew(Arc::clone(&run.folder), Arc::clone(&run.running)));
+    let tallies = run.has_budget().then(|| {
+        let (folder, worker) = (Arc::clone(&run.folder), Arc::clone(&run.worker));
+        tokio::spawn(keep_tally(folder, worker, Arc::clone(&run.tally)))
+    });
     let end = run.work(options, &mut progress).await;
     renewals.abort();
+    if let Some(tallies) = tallies {
+        tallies.abort();
+    }
     end
 }
 
@@ -139,12 +150,16 @@ impl Run {
         let mut rows = JoinSet::new();
         let mut end = WorkerEnd::default();
         let mut pause = options.pause.clone();
-        let has_budget = self.folder.settings.budget != Default::default();
+        let has_budget = self.has_budget();
         if has_budget {
-            self.refresh_tally().await;
+            refresh_beside(&self.tally, &self.folder, &self.worker).await;
         }
+        let mut is_held = false;
         loop {
             let is_paused = *pause.borrow();
+            if is_paused {
+                self.stop_all(StopReason::Pause);
+            }
             while !is_paused && !end.is_budget_used && rows.len() < options.concurrency {
                 if has_budget && self.is_budget_used() {
                     end.is_budget_used = true;
@@ -158,29 +173,37 @@ impl Run {
                         let row = self.begin(index, claim);
                         rows.spawn(async move { (index, row.run().await) });
                     }
+                    // Whoever was started for this row alone stays until it has a result.
+                    Claiming::Taken if options.index.is_some() => {
+                        waiting.push_back(index);
+                        is_held = true;
+                        break;
+                    }
                     Claiming::Taken => end.held_by_others += 1,
                     Claiming::Done => {}
                 }
             }
-            if rows.is_empty() {
+            let waits = std::mem::take(&mut is_held) && !is_paused;
+            if rows.is_empty() && !waits {
                 break;
             }
             tokio::select! {
-                ended = rows.join_next() => {
-                    let Some(Ok((index, result))) = ended else {
-                        continue;
-                    };
-                    match self.finish(index, result).await? {
+                ended = rows.join_next(), if !rows.is_empty() => match ended {
+                    Some(Ok((index, result))) => match self.finish(index, result).await? {
                         Some(result) => {
                             progress(&result);
                             end.finished += 1;
                         }
                         None => end.left += 1,
+                    },
+                    Some(Err(error)) => {
+                        tracing::error!(%error, "a row has ended without a result");
+                        end.left += 1;
                     }
-                }
-                () = paused(&mut pause), if !is_paused => {
-                    self.stop_all(StopReason::Pause);
-                }
+                    None => {}
+                },
+                () = paused(&mut pause), if !is_paused => {}
+                () = tokio::time::sleep(HELD_ROW), if waits => {}
                 () = tokio::time::sleep(Duration::from_millis(200)), if has_budget => {
                     if self.is_budget_used() {
                         end.is_budget_used = true;
@@ -221,7 +244,7 @@ impl Run {
         let (stop, stopped) = watch::channel(None);
         let used = Arc::new(Mutex::new(RowUsage::default()));
         let row = RunningRow {
-            claim,
+            claim: Arc::new(Mutex::new(Some(claim))),
             used: Arc::clone(&used),
             stop: Arc::new(stop),
         };
@@ -240,22 +263,27 @@ impl Run {
         }
     }
 
-    /// Writes the result and gives up the claim. Returns the result if it is the one that counts. Without a result the claim stays
-    /// until this process has ended: until then it may still write the thread.
+    /// Writes the result and gives up the claim. Returns the result if it is the one that counts.
     async fn finish(
         &self,
         index: usize,
         result: Option<RowResult>,
     ) -> Result<Option<RowResult>, BatchError> {
-        let row = self.running.lock().remove(&index);
+        // Without a result the claim is renewed until this process ends, which may still write the thread.
+        let row = match &result {
+            Some(_) => self.running.lock().remove(&index),
+            None => None,
+        };
         let folder = Arc::clone(&self.folder);
         let written = tokio::task::spawn_blocking(move || {
             let written = match &result {
                 Some(result) => folder.write_result(result),
                 None => Ok(false),
             };
-            if let Some(row) = row.filter(|_| result.is_some()) {
-                row.claim.release();
+            if let Some(row) = row
+                && let Some(claim) = row.claim.lock().take()
+            {
+                claim.release();
             }
             written.map(|is_first| result.filter(|_| is_first))
         });
@@ -271,24 +299,24 @@ impl Run {
         Ok(written)
     }
 
+    /// Stops the rows that nothing has stopped yet.
     fn stop_all(&self, reason: StopReason) {
         for row in self.running.lock().values() {
-            row.stop.send_replace(Some(reason));
+            row.stop.send_if_modified(|stop| {
+                let is_first = stop.is_none();
+                *stop = stop.or(Some(reason));
+                is_first
+            });
         }
+    }
+
+    fn has_budget(&self) -> bool {
+        self.folder.settings.budget != RunBudget::default()
     }
 
     fn is_budget_used(&self) -> bool {
         let used = self.tally.lock().total(&self.running);
         self.folder.settings.budget.is_used(&used)
-    }
-
-    async fn refresh_tally(&self) {
-        let (folder, worker) = (Arc::clone(&self.folder), Arc::clone(&self.worker));
-        let tally = Arc::clone(&self.tally);
-        let refreshed = tokio::task::spawn_blocking(move || tally.lock().refresh(&folder, &worker));
-        if let Err(error) = refreshed.await {
-            tracing::warn!(%error, "what other workers have used is not known");
-        }
     }
 }
 
@@ -301,36 +329,63 @@ async fn paused(pause: &mut watch::Receiver<bool>) {
 }
 
 /// Renews the claims for as long as the worker works, and stops rows that another worker has taken.
-async fn renew(
-    folder: Arc<BatchFolder>,
-    worker: Arc<BatchWorker>,
-    running: RunningRows,
-    tally: Arc<Mutex<UsageTally>>,
-) {
-    let lease = Duration::from_secs(folder.settings.lease_seconds.max(3));
-    let has_budget = folder.settings.budget != Default::default();
+async fn renew(folder: Arc<BatchFolder>, running: RunningRows) {
+    let lease = lease_of(&folder);
     let mut ticks = tokio::time::interval(lease / 3);
     loop {
         ticks.tick().await;
-        let (folder, worker) = (Arc::clone(&folder), Arc::clone(&worker));
-        let (running, tally) = (Arc::clone(&running), Arc::clone(&tally));
+        let running = Arc::clone(&running);
         let renewed = tokio::task::spawn_blocking(move || {
-            for (index, row) in running.lock().iter_mut() {
+            // The file system may be slow: rows begin and end meanwhile.
+            let rows: Vec<(usize, RunningRow)> = (running.lock().iter())
+                .map(|(index, row)| (*index, row.clone()))
+                .collect();
+            for (index, row) in rows {
                 let used = *row.used.lock();
-                match row.claim.renew(used) {
-                    Ok(true) => {}
-                    Ok(false) => {
-                        row.stop.send_replace(Some(StopReason::Lost));
-                    }
-                    Err(error) => tracing::warn!(index, %error, "a claim is not renewed"),
+                let mut claim = row.claim.lock();
+                let Some(claim) = claim.as_mut() else {
+                    continue;
+                };
+                if let Err(error) = claim.renew(used) {
+                    tracing::warn!(index, %error, "a claim is not renewed");
                 }
-            }
-            if has_budget {
-                tally.lock().refresh(&folder, &worker);
+                if !claim.is_held(lease) {
+                    row.stop.send_replace(Some(StopReason::Lost));
+                }
             }
         });
         if renewed.await.is_err() {
             return;
         }
     }
+}
+
+/// Reads again and again what other workers have used.
+async fn keep_tally(
+    folder: Arc<BatchFolder>,
+    worker: Arc<BatchWorker>,
+    tally: Arc<Mutex<UsageTally>>,
+) {
+    let mut ticks = tokio::time::interval(lease_of(&folder) / 3);
+    loop {
+        ticks.tick().await;
+        refresh_beside(&tally, &folder, &worker).await;
+    }
+}
+
+async fn refresh_beside(
+    tally: &Arc<Mutex<UsageTally>>,
+    folder: &Arc<BatchFolder>,
+    worker: &Arc<BatchWorker>,
+) {
+    let (folder, worker) = (Arc::clone(folder), Arc::clone(worker));
+    let tally = Arc::clone(tally);
+    let refreshed = tokio::task::spawn_blocking(move || refresh(&tally, &folder, &worker));
+    if let Err(error) = refreshed.await {
+        tracing::warn!(%error, "what other workers have used is not known");
+    }
+}
+
+fn lease_of(folder: &BatchFolder) -> Duration {
+    Duration::from_secs(folder.settings.lease_seconds.max(3))
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
+use codex_shell_command::quote_command;
 use serde_json::{Value, json};
 
 use crate::folder::BatchFolder;
@@ -76,17 +77,12 @@ pub fn slurm_script(folder: &BatchFolder, job: &SlurmJob) -> String {
             let _ = writeln!(script, "#SBATCH --{name}={}", one_line(&value));
         }
     }
-    let words = [&job.program]
-        .into_iter()
-        .chain(&job.arguments)
-        .map(|word| quoted(word));
-    let command: Vec<String> = words.collect();
-    let _ = writeln!(
-        script,
-        "\nexec {} batch run {} --index \"$SLURM_ARRAY_TASK_ID\"",
-        command.join(" "),
-        quoted(&path.display().to_string())
-    );
+    let mut words = vec![job.program.clone()];
+    words.extend(job.arguments.iter().cloned());
+    words.extend(["batch".to_owned(), "run".to_owned()]);
+    words.push(path.display().to_string());
+    let command = quote_command(&words);
+    let _ = writeln!(script, "\nexec {command} --index \"$SLURM_ARRAY_TASK_ID\"");
     script
 }
 
@@ -171,15 +167,6 @@ fn one_line(text: &str) -> String {
     text.chars().filter(|letter| !letter.is_control()).collect()
 }
 
-/// A word of a shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-=:,@%+".contains(letter);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -207,8 +194,12 @@ mod tests {
         assert!(script.contains("\n#SBATCH --array=0-199%8\n"), "{script}");
         assert!(script.contains("\n#SBATCH --job-name=it-s-mine\n"));
         assert!(!script.contains("\n#SBATCH --uid"));
-        assert!(script.contains("exec '/opt/a b/codex' batch run '"));
-        assert!(script.contains(r"it'\''s mine' --index"));
+        let run = folder.path().display().to_string();
+        let command = quote_command(&["/opt/a b/codex", "batch", "run", &run]);
+        assert!(
+            script.contains(&format!("\nexec {command} --index")),
+            "{script}"
+        );
     }
 
     #[test]

@@ -96,6 +96,10 @@ pub enum TaskFileProblem {
     Row { row: usize, reason: String },
     #[error("row {0} has no prompt: give it one (`prompt`), or a template for all rows (--prompt)")]
     NoPrompt(usize),
+    #[error(
+        "row {0}: checks run on the machine of the worker, so a row with an environment has none"
+    )]
+    ChecksElsewhere(usize),
     #[error(transparent)]
     Table(#[from] TableProblem),
     #[error("the file has no rows")]
@@ -212,7 +216,7 @@ fn row(
     let id_column = defaults.id_column.as_deref().unwrap_or("id");
     let id = texts.get(id_column).and_then(Value::as_str);
     let id = id.map_or_else(|| format!("row-{number}"), str::to_owned);
-    Ok(BatchRow {
+    let row = BatchRow {
         id: ids.take(id),
         prompt: prompt.ok_or(TaskFileProblem::NoPrompt(number))?,
         cwd: members.cwd.or_else(|| defaults.cwd.as_ref().map(filled)),
@@ -225,7 +229,11 @@ fn row(
             .output_schema
             .or_else(|| defaults.output_schema.clone()),
         checks: members.checks.unwrap_or_else(|| defaults.checks.clone()),
-    })
+    };
+    if row.environment.is_some() && !row.checks.is_empty() {
+        return Err(TaskFileProblem::ChecksElsewhere(number));
+    }
+    Ok(row)
 }
 
 #[cfg(test)]
@@ -286,6 +294,11 @@ mod tests {
                 "row 1",
             ),
             ("t.csv", "prompt,checks\na,[\n", "row 1: `checks`"),
+            (
+                "t.jsonl",
+                r#"{"prompt":"a","environment":"box","checks":["true"]}"#,
+                "row 1: checks run on",
+            ),
         ] {
             let said = read(name, text, &none).unwrap_err();
             assert!(said.contains(problem), "{said}");

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use codex_app_server_protocol::v2::TurnStatus;
-use codex_client::{Client, ServerAddress, TurnOutcome};
+use codex_client::{Client, ClientThread, ServerAddress, TurnOutcome};
 use codex_regular_file::{NewFile, OpenOutput, OutputFile};
 use codex_scenario::Scenario;
 use serde_json::{Map, Value, json};
@@ -143,27 +143,7 @@ async fn exec(
     let shown = cwd.unwrap_or_default();
     let mut follower = TurnPrinter::new(&options, session.id(), &shown, hides_reasoning)?;
     let more = schema.map_or_else(|| json!({}), |schema| json!({ "outputSchema": schema }));
-    let outcome = match task {
-        ExecTask::Prompt(prompt) => {
-            follower.prompt(&prompt)?;
-            let input = input_of(&prompt, &options);
-            session.turn(input, more, &mut follower).await?
-        }
-        ExecTask::Review(target) => session.review(&target, &mut follower).await?,
-        ExecTask::Typed => {
-            let mut outcome = done();
-            while let Some(prompt) = prompt::typed().await? {
-                let input = input_of(&prompt, &options);
-                outcome = session.turn(input, more.clone(), &mut follower).await?;
-                follower.finish(&outcome)?;
-                if outcome.status == TurnStatus::Interrupted {
-                    break;
-                }
-            }
-            outcome
-        }
-        ExecTask::None => done(),
-    };
+    let outcome = work(&mut session, task, &options, more, &mut follower).await?;
     session.finish().await;
     end.wait().await?;
     follower.finish(&outcome)?;
@@ -176,6 +156,37 @@ async fn exec(
         TurnStatus::Completed => ExitCode::SUCCESS,
         TurnStatus::Interrupted => ExitCode::from(INTERRUPTED),
         TurnStatus::Failed | TurnStatus::InProgress => ExitCode::FAILURE,
+    })
+}
+
+/// Does the task in the thread.
+async fn work(
+    session: &mut ClientThread,
+    task: ExecTask,
+    options: &ExecOptions,
+    more: Value,
+    follower: &mut TurnPrinter,
+) -> anyhow::Result<TurnOutcome> {
+    Ok(match task {
+        ExecTask::Prompt(prompt) => {
+            follower.prompt(&prompt)?;
+            let input = input_of(&prompt, options);
+            session.turn(input, more, follower).await?
+        }
+        ExecTask::Review(target) => session.review(&target, follower).await?,
+        ExecTask::Typed => {
+            let mut outcome = done();
+            while let Some(prompt) = prompt::typed().await? {
+                let input = input_of(&prompt, options);
+                outcome = session.turn(input, more.clone(), follower).await?;
+                follower.finish(&outcome)?;
+                if outcome.status == TurnStatus::Interrupted {
+                    break;
+                }
+            }
+            outcome
+        }
+        ExecTask::None => done(),
     })
 }
 

@@ -171,7 +171,14 @@ impl EngineHost {
         let launcher = Launcher::of_this_program();
         let folder = configuration.cwd().to_owned();
         let commands = standalone_commands(config, launcher.clone(), folder);
-        commands.engine_files.program_files.add(run_folder);
+        // Rules name what is there; the folder may be named through a link.
+        let real = run_folder
+            .as_ref()
+            .and_then(|path| path.canonicalize().ok());
+        commands
+            .engine_files
+            .program_files
+            .add(run_folder.into_iter().chain(real));
         let (home, databases) = match &threads {
             Some(folder) => (folder, folder),
             None => (&config.home, &config.storage.sqlite_home),

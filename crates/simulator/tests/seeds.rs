@@ -86,12 +86,12 @@ fn the_same_seed_sends_and_stores_the_same_bytes() {
     // The second time the seeds run after fewer others.
     let hashes = |first: &str, count: &str| {
         let output = simulate(&["--seed", first, "--seeds", count, "--hashes", "--no-shrink"]);
+        assert!(output.status.success(), "{output:?}");
         let text = String::from_utf8(output.stdout).unwrap();
-        text.lines()
-            .rev()
-            .take(4)
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
+        let lines = text.lines().rev().take(4).map(str::to_owned);
+        let lines: Vec<String> = lines.collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        lines
     };
     assert_eq!(hashes("20", "8"), hashes("24", "4"));
 }

@@ -109,4 +109,3 @@ class CodexAgent(BaseAgent):
         context.n_input_tokens = metrics.get("total_prompt_tokens")
         context.n_cache_tokens = metrics.get("total_cached_tokens")
         context.n_output_tokens = metrics.get("total_completion_tokens")
-        context.cost_usd = metrics.get("total_cost_usd")

@@ -87,7 +87,7 @@ impl SavedInput {
 /// A copy that a process has left.
 #[derive(Debug)]
 pub(crate) struct LeftInput {
-    /// None if it cannot be read: it was not complete, so nobody was told that the input is accepted.
+    /// None if it is not whole, so that nobody was told that the input is accepted.
     pub(crate) content: Option<SavedContent>,
     path: PathBuf,
     _lock: ThreadLock,
@@ -104,10 +104,9 @@ pub(crate) fn left_inputs(home: &Path) -> Vec<LeftInput> {
     let Ok(entries) = codex_mounts::read_dir(home.join(FOLDER)) else {
         return Vec::new();
     };
-    let mut found: Vec<PathBuf> = (entries.flatten().take(MAX_LEFT))
-        .map(|entry| entry.path())
-        .collect();
+    let mut found: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
     found.sort();
+    found.truncate(MAX_LEFT);
     let locks = ThreadLocks::of_home(home);
     found
         .into_iter()
@@ -119,8 +118,14 @@ fn left_input(locks: &Arc<ThreadLocks>, path: PathBuf) -> Option<LeftInput> {
     let id = path.file_stem()?.to_str()?;
     let lock = locks.acquire(&ThreadId::parse(id).ok()?).ok()?;
     let bytes = codex_regular_file::read(&path, MAX_BYTES).ok()?;
+    let content = match serde_json::from_slice(&bytes) {
+        Ok(content) => Some(content),
+        // Another version wrote it, which reads it again.
+        Err(error) if error.is_data() => return None,
+        Err(_) => None,
+    };
     Some(LeftInput {
-        content: serde_json::from_slice(&bytes).ok(),
+        content,
         path,
         _lock: lock,
     })

@@ -109,6 +109,12 @@ fn file_of(home: &Path, content: &SavedContent) -> io::Result<Option<PathBuf>> {
     if let Some(found) = found.filter(is_begun) {
         return Ok(Some(found));
     }
+    // A thread may be resumed from a file elsewhere.
+    if codex_mounts::is_file(&content.file)
+        && codex_rollout::id_of(&content.file).as_ref() == Some(thread)
+    {
+        return Ok(Some(content.file.clone()));
+    }
     let Some(beginning) = &content.beginning else {
         return Ok(None);
     };

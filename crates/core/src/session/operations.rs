@@ -175,7 +175,16 @@ impl SessionActor {
         let placed = accepted.map(|(mut input, own)| {
             let running = self.running_regular();
             self.save_input(running.as_deref().unwrap_or(&id), &mut input);
-            self.place_input(&id, input, own, None)
+            let mut placed = self.place_input(&id, input, own, None);
+            // The running turn takes no more input: the copy is that of another turn.
+            if let (InputPlace::NewTurn(begins), Some(_)) = (&mut placed, running) {
+                let before = begins.0.saved.take();
+                self.save_input(&id, &mut begins.0);
+                if let Some(before) = before {
+                    before.end();
+                }
+            }
+            placed
         });
         let (active, begins) = match placed {
             Ok(InputPlace::Running(active)) => (Ok(active), None),
