@@ -8,6 +8,7 @@ use codex_test_support::{HttpReply, Latch, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::escapes::wait_until;
 use crate::hooks::runs_command;
 use crate::setup::scripted_home;
 
@@ -103,11 +104,10 @@ fn rows(count: usize) -> String {
         .collect()
 }
 
-/// Looks again and again, without a limit of its own.
-async fn until(is_so: impl Fn() -> bool) {
-    while !is_so() {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+/// Workers tell nobody what they do; the model is answered meanwhile.
+async fn until(what: &'static str, is_so: impl Fn() -> bool + Send + 'static) {
+    let looked = tokio::task::spawn_blocking(move || wait_until(what, is_so));
+    looked.await.unwrap();
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -256,7 +256,11 @@ async fn task_for_a_row_that_another_worker_has_waits_for_its_result() {
     second.stdout(Stdio::null()).stderr(Stdio::null());
     let mut second = second.spawn().unwrap();
     // It has looked at the claim, and found that the row is taken.
-    until(|| names(&batch.path().join("workers")).len() == 2).await;
+    let workers = batch.path().join("workers");
+    until("the second worker begins", move || {
+        names(&workers).len() == 2
+    })
+    .await;
     assert!(second.try_wait().unwrap().is_none());
     latch.open();
     let ended =
@@ -275,7 +279,8 @@ async fn interrupted_check_runs_again_and_the_turn_does_not() {
     let check = "test -e again || { touch again; sleep 1000; }";
     let batch = Batch::new(&model, &rows(1), &["--check", check]);
     let mut worker = batch.start(&[]);
-    until(|| batch.place.path().join("work/again").exists()).await;
+    let again = batch.place.path().join("work/again");
+    until("the check begins", move || again.exists()).await;
     let pid = worker.id().to_string();
     let sent = Command::new("kill").args(["-TERM", &pid]).status();
     assert!(sent.unwrap().success());

@@ -1,4 +1,4 @@
-//! Threads whose first turn was accepted, and whose message is not stored yet: a list that is asked for right after the turn
+//! Turns that were asked for, and first turns whose message is not stored yet: a list that is asked for right after the turn
 //! waits for them a moment.
 
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// How long a list waits for a thread. Hooks may take longer.
-const PATIENCE: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The number of these threads.
+/// The number of these turns.
 #[derive(Clone, Debug)]
 pub(crate) struct FirstTurns(watch::Sender<usize>);
 
-/// One of these threads, until it is dropped or takes too long.
+/// One of these turns, until it is dropped or takes too long.
 #[derive(Debug)]
 pub(crate) struct FirstTurn {
     turns: FirstTurns,
@@ -28,21 +28,13 @@ impl Default for FirstTurns {
 }
 
 impl FirstTurns {
-    /// A first turn was accepted.
-    pub(crate) fn begin(&self) -> Arc<FirstTurn> {
+    /// A turn was asked for, which may be the first one of its thread.
+    pub(crate) fn begin(&self) -> FirstTurn {
         self.0.send_modify(|count| *count += 1);
-        let first = Arc::new(FirstTurn {
+        FirstTurn {
             turns: self.clone(),
             is_counted: AtomicBool::new(true),
-        });
-        let late = Arc::downgrade(&first);
-        tokio::spawn(async move {
-            tokio::time::sleep(PATIENCE).await;
-            if let Some(late) = late.upgrade() {
-                late.end();
-            }
-        });
-        first
+        }
     }
 
     /// Waits until the messages of those that have begun are stored, or took too long.
@@ -54,6 +46,19 @@ impl FirstTurns {
 }
 
 impl FirstTurn {
+    /// Lists wait for it a limited time from now on.
+    pub(crate) fn limited(self) -> Arc<Self> {
+        let first = Arc::new(self);
+        let late = Arc::downgrade(&first);
+        tokio::spawn(async move {
+            tokio::time::sleep(PATIENCE).await;
+            if let Some(late) = late.upgrade() {
+                late.end();
+            }
+        });
+        first
+    }
+
     fn end(&self) {
         if self.is_counted.swap(false, Ordering::AcqRel) {
             self.turns.0.send_modify(|count| *count -= 1);

@@ -34,6 +34,8 @@ pub(crate) enum Subject {
     /// The lists of threads: which there are, and their names, sections and archives. The order of their writers is that of
     /// the threads.
     Threads,
+    /// Which turns have begun. Their order is that of the threads.
+    Turns,
     /// Settings, and what follows from them: features, skills, hooks, MCP servers, providers.
     Settings,
     /// The plugins and the marketplaces.
@@ -177,7 +179,7 @@ impl Access {
     fn precedes(&self, later: &Self) -> bool {
         use AccessKind::{Read, ReadFirst, Write};
         let matters = match (self.kind, later.kind) {
-            (Write, Write) => self.subject != Subject::Threads,
+            (Write, Write) => !matches!(self.subject, Subject::Threads | Subject::Turns),
             (Write, Read | ReadFirst) | (Read, Write) => true,
             (Read | ReadFirst, _) => false,
         };

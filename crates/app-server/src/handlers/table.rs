@@ -171,7 +171,7 @@ handlers! {
     ThreadStart: concurrent [Read Settings, Read Plugins, Write Threads] early => thread_start::start;
     ThreadResume: thread [Read Settings, Read Plugins, Write Threads] early => thread_resume::resume;
     ThreadFork: thread [Read Settings, Read Plugins, Write Threads] early => thread_fork::fork;
-    ThreadList: concurrent [Read Threads, Read Groups] => thread_list::list;
+    ThreadList: concurrent [Read Threads, Read Groups, ReadFirst Turns] => thread_list::list;
     ThreadLoadedList: concurrent [Read Threads] => thread_read::loaded_list;
     ThreadRead: thread [Read Threads, Read Groups] early => thread_read::read;
     ThreadTurnsList: thread => thread_turns::list;
@@ -242,7 +242,7 @@ handlers! {
     ThreadBackgroundTerminalsTerminate: thread => thread_control::stop_terminal;
     ThreadSettingsUpdate: thread [ReadFirst Settings] early => thread_control::update_settings;
     ThreadInjectItems: thread => thread_items::inject;
-    TurnStart: thread [ReadFirst Settings] early => turns::start;
+    TurnStart: thread [ReadFirst Settings, Write Turns] early => turns::start;
     TurnContinue: thread early => turns::continue_turn;
     TurnSteer: thread early => turns::steer;
     TurnSettingsUpdate: thread => turns::update_settings;

@@ -30,8 +30,9 @@ pub(super) async fn start(
         None if connection.dialect().takes_empty_turns() => {}
         None => check_not_empty(&params.input)?,
     }
+    let first = server.first_turns().begin();
     Ok(EarlyReply::by(|reply| async move {
-        thread.start_turn(params, reply).await;
+        thread.start_turn(params, first, reply).await;
     }))
 }
 

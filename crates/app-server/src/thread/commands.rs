@@ -21,6 +21,7 @@ use super::requested_sandbox::{named_sandbox, requested_sandbox};
 use super::{Actor, RequestedPlace, Snapshot, ThreadCommand};
 use crate::connection::Responder;
 use crate::failure::Failure;
+use crate::first_turns::FirstTurn;
 use crate::projection::{
     engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
     is_shown_of, turn_error, wire_settings, wire_warning, with_instructions,
@@ -33,7 +34,9 @@ const MAX_DISABLED_PLUGINS: usize = 1000;
 impl Actor {
     pub(super) async fn carry_out(&mut self, command: ThreadCommand) {
         match command {
-            ThreadCommand::Start(params, reply) => self.start_turn(*params, reply).await,
+            ThreadCommand::Start(params, first, reply) => {
+                self.start_turn(*params, first, reply).await;
+            }
             ThreadCommand::Continue(turn, reply) => self.continue_turn(&turn, reply).await,
             ThreadCommand::ContinueAsResumed => self.continue_as_resumed().await,
             ThreadCommand::Settings(params, reply) => self.update_settings(*params, reply).await,
@@ -112,7 +115,12 @@ impl Actor {
         }
     }
 
-    async fn start_turn(&mut self, params: TurnStartParams, reply: Responder<method::TurnStart>) {
+    async fn start_turn(
+        &mut self,
+        params: TurnStartParams,
+        first: FirstTurn,
+        reply: Responder<method::TurnStart>,
+    ) {
         let before = self.thread.settings();
         let shown_before = self.shown_settings();
         let root = params.root_turn_id.clone();
@@ -122,7 +130,7 @@ impl Actor {
             Ok(id) => {
                 self.started_by_client();
                 if self.facts.preview.is_empty() && self.facts.path.is_some() {
-                    self.first_turn = Some(self.server.first_turns().begin());
+                    self.first_turn = Some(first.limited());
                 }
                 reply.accept(&TurnStartResponse {
                     turn: super::accepted_turn(id, root),

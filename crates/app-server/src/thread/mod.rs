@@ -56,6 +56,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::connection::{Connection, ConnectionId, Responder};
+use crate::first_turns::FirstTurn;
 use crate::projection::RunningTurn;
 
 pub(crate) use actor::Actor;
@@ -91,7 +92,11 @@ pub(crate) struct ThreadHandle(
 /// A request to a loaded thread.
 #[derive(Debug)]
 enum ThreadCommand {
-    Start(Box<TurnStartParams>, Responder<method::TurnStart>),
+    Start(
+        Box<TurnStartParams>,
+        FirstTurn,
+        Responder<method::TurnStart>,
+    ),
     Settings(
         Box<ThreadSettingsUpdateParams>,
         Responder<method::ThreadSettingsUpdate>,
@@ -167,9 +172,10 @@ impl ThreadHandle {
     pub(crate) async fn start_turn(
         &self,
         params: TurnStartParams,
+        first: FirstTurn,
         reply: Responder<method::TurnStart>,
     ) {
-        self.send(ThreadCommand::Start(Box::new(params), reply))
+        self.send(ThreadCommand::Start(Box::new(params), first, reply))
             .await;
     }
 
