@@ -7,6 +7,7 @@ use std::io;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use codex_host_policy::Host;
 use parking_lot::Mutex;
@@ -84,8 +85,35 @@ struct Entries {
     refused: Vec<RefusedHost>,
     /// How many of them were taken.
     taken: usize,
-    reached: Vec<ReachedHost>,
+    reached: Vec<(Host, u16, Traffic)>,
     omitted: u64,
+}
+
+/// What a command exchanges with a host, counted while it is relayed. Clones are the same numbers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Traffic(Arc<TrafficNumbers>);
+
+#[derive(Debug, Default)]
+struct TrafficNumbers {
+    connections: AtomicU64,
+    sent: AtomicU64,
+    received: AtomicU64,
+}
+
+#[cfg_attr(
+    not(target_os = "linux"),
+    allow(dead_code, reason = "nothing is relayed there")
+)]
+impl Traffic {
+    /// The bytes from the command.
+    pub(crate) fn sent(&self) -> &AtomicU64 {
+        &self.0.sent
+    }
+
+    /// The bytes to the command.
+    pub(crate) fn received(&self) -> &AtomicU64 {
+        &self.0.received
+    }
 }
 
 /// A host that a command did not reach.
@@ -121,7 +149,19 @@ impl NetworkLog {
     /// What the command reached.
     #[must_use]
     pub fn reached(&self) -> Vec<ReachedHost> {
-        self.entries.lock().reached.clone()
+        let entries = self.entries.lock();
+        let now = |number: &AtomicU64| number.load(Ordering::Relaxed);
+        let reached = entries.reached.iter().map(|(host, port, traffic)| {
+            let Traffic(numbers) = traffic;
+            ReachedHost {
+                host: host.clone(),
+                port: *port,
+                connections: now(&numbers.connections),
+                sent: now(&numbers.sent),
+                received: now(&numbers.received),
+            }
+        });
+        reached.collect()
     }
 
     /// What the command did not reach since the last time, in words, a line each; none if there is nothing.
@@ -160,27 +200,27 @@ impl NetworkLog {
         }
     }
 
-    /// Notes a connection that has ended.
+    /// Notes a connection that was made. What it carries is to be added to what is returned.
     #[cfg_attr(
         not(target_os = "linux"),
         allow(dead_code, reason = "nothing is relayed there")
     )]
-    pub(crate) fn count(&self, host: &Host, port: u16, sent: u64, received: u64) {
+    pub(crate) fn connected(&self, host: &Host, port: u16) -> Traffic {
         let mut entries = self.entries.lock();
-        let same = |entry: &&mut ReachedHost| entry.host == *host && entry.port == port;
-        if let Some(entry) = entries.reached.iter_mut().find(same) {
-            entry.connections += 1;
-            entry.sent += sent;
-            entry.received += received;
-        } else if entries.reached.len() < MOST_HOSTS {
-            entries.reached.push(ReachedHost {
-                host: host.clone(),
-                port,
-                connections: 1,
-                sent,
-                received,
-            });
-        }
+        let same = |entry: &&(Host, u16, Traffic)| entry.0 == *host && entry.1 == port;
+        let traffic = match entries.reached.iter().find(same) {
+            Some((_, _, traffic)) => traffic.clone(),
+            None => {
+                let traffic = Traffic::default();
+                if entries.reached.len() < MOST_HOSTS {
+                    let entry = (host.clone(), port, traffic.clone());
+                    entries.reached.push(entry);
+                }
+                traffic
+            }
+        };
+        traffic.0.connections.fetch_add(1, Ordering::Relaxed);
+        traffic
     }
 }
 
@@ -191,5 +231,28 @@ impl fmt::Display for RefusedHost {
             formatter,
             "the connection to {host} port {port} was refused: {reason}"
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_noted_as_soon_as_it_is_made_and_its_bytes_as_they_go() {
+        let log = NetworkLog::default();
+        let host = Host::parse("a.test").unwrap();
+        let first = log.connected(&host, 80);
+        assert_eq!(log.reached()[0].connections, 1);
+        first.sent().fetch_add(3, Ordering::Relaxed);
+        let second = log.connected(&host, 80);
+        second.received().fetch_add(5, Ordering::Relaxed);
+        let reached = log.reached();
+        assert_eq!(reached.len(), 1);
+        let reached = &reached[0];
+        assert_eq!(
+            (reached.connections, reached.sent, reached.received),
+            (2, 3, 5)
+        );
     }
 }

@@ -1,13 +1,16 @@
 //! Relays one connection of a command.
 
+use std::future::poll_fn;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use codex_host_policy::{Host, HostPolicy};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncReadExt as _, AsyncWrite as _, AsyncWriteExt as _};
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -70,9 +73,7 @@ pub(super) async fn accept(
         };
         let (host, settings) = (host.clone(), Arc::clone(&settings));
         relays.spawn(async move {
-            if let Err(reason) = relay(command, &host, port, &settings).await {
-                settings.log.refuse(&host, port, reason);
-            }
+            relay(command, &host, port, &settings).await;
             drop(permit);
         });
     }
@@ -92,10 +93,10 @@ enum Cut {
 }
 
 impl Cut {
-    fn into_reason(self) -> Result<(), String> {
+    fn note(self, host: &Host, port: u16, log: &NetworkLog) {
         match self {
-            Self::Broken => Ok(()),
-            Self::Refused(reason) => Err(reason),
+            Self::Broken => {}
+            Self::Refused(reason) => log.refuse(host, port, reason),
         }
     }
 }
@@ -106,13 +107,10 @@ impl From<io::Error> for Cut {
     }
 }
 
-/// Relays until both sides are done. An error is a reason for people why the host was not reached.
-async fn relay(
-    mut command: TcpStream,
-    host: &Host,
-    port: u16,
-    settings: &RelaySettings,
-) -> Result<(), String> {
+/// Relays until both sides are done.
+///
+/// All is noted before the command can see it: it may end at once, and then the log is read.
+async fn relay(mut command: TcpStream, host: &Host, port: u16, settings: &RelaySettings) {
     let opened = open(&mut command, host, port, settings).await;
     let Outside {
         stream: mut outside,
@@ -121,35 +119,34 @@ async fn relay(
     } = match opened {
         Ok(outside) => outside,
         Err(cut) => {
+            cut.note(host, port, &settings.log);
             reset(command);
-            return cut.into_reason();
+            return;
         }
     };
     // Small messages are passed on at once.
     command.set_nodelay(true).ok();
     outside.set_nodelay(true).ok();
-    let (sent, received) = (AtomicU64::new(0), AtomicU64::new(0));
+    let traffic = settings.log.connected(host, port);
+    let (sent, received) = (traffic.sent(), traffic.received());
     let relayed = {
         let (from_command, to_command) = command.split();
         let (from_outside, to_outside) = outside.split();
         let out = async {
             match body {
-                Some(body) => send_request(from_command, to_outside, first, body, &sent).await,
-                None => send(from_command, to_outside, first, host, &sent).await,
+                Some(body) => send_request(from_command, to_outside, first, body, sent).await,
+                None => send(from_command, to_outside, first, host, sent).await,
             }
         };
-        let back = copy(from_outside, to_command, Vec::new(), &received);
+        let back = copy(from_outside, to_command, Vec::new(), received);
         tokio::try_join!(out, back)
     };
-    let (sent, received) = (sent.into_inner(), received.into_inner());
-    settings.log.count(host, port, sent, received);
-    let Err(cut) = relayed else {
-        return Ok(());
-    };
-    // Each side sees that the other one did not end as it should.
-    reset(command);
-    reset(outside);
-    cut.into_reason()
+    if let Err(cut) = relayed {
+        cut.note(host, port, &settings.log);
+        // Each side sees that the other one did not end as it should.
+        reset(command);
+        reset(outside);
+    }
 }
 
 /// A connection to where the host is reached.
@@ -240,10 +237,17 @@ async fn send_request(
     body: u64,
     count: &AtomicU64,
 ) -> Result<(), Cut> {
-    to.write_all(&first).await?;
-    let rest = tokio::io::copy(&mut from.take(body), &mut to).await?;
-    count.fetch_add(first.len() as u64 + rest, Ordering::Relaxed);
-    if rest == body {
+    write(&mut to, &first, count).await?;
+    let mut from = from.take(body);
+    let mut buffer = vec![0; SMALL_BUFFER];
+    loop {
+        let read = from.read(&mut buffer).await?;
+        if read == 0 {
+            break;
+        }
+        write(&mut to, &buffer[..read], count).await?;
+    }
+    if from.limit() == 0 {
         Ok(())
     } else {
         Err(Cut::Broken)
@@ -313,10 +317,7 @@ async fn copy(
     first: Vec<u8>,
     count: &AtomicU64,
 ) -> Result<(), Cut> {
-    if !first.is_empty() {
-        to.write_all(&first).await?;
-        count.fetch_add(first.len() as u64, Ordering::Relaxed);
-    }
+    write(&mut to, &first, count).await?;
     let mut buffer = vec![0; SMALL_BUFFER];
     loop {
         let read = from.read(&mut buffer).await?;
@@ -324,12 +325,33 @@ async fn copy(
             to.shutdown().await?;
             return Ok(());
         }
-        to.write_all(&buffer[..read]).await?;
-        count.fetch_add(read as u64, Ordering::Relaxed);
+        write(&mut to, &buffer[..read], count).await?;
         if read == buffer.len() && read < BUFFER {
             buffer.resize(BUFFER, 0);
         }
     }
+}
+
+/// Writes all. Bytes count before the other side can have them.
+async fn write(to: &mut WriteHalf<'_>, mut bytes: &[u8], count: &AtomicU64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = poll_fn(|context| {
+            count.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+            let polled = Pin::new(&mut *to).poll_write(context, bytes);
+            let written = match &polled {
+                Poll::Ready(Ok(written)) => *written,
+                Poll::Ready(Err(_)) | Poll::Pending => 0,
+            };
+            count.fetch_sub((bytes.len() - written) as u64, Ordering::Relaxed);
+            polled
+        });
+        let written = written.await?;
+        if written == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        bytes = &bytes[written..];
+    }
+    Ok(())
 }
 
 fn reset(stream: TcpStream) {
