@@ -14,8 +14,7 @@ use codex_config::{Config, EnvironmentSettings, RequestParams};
 use codex_engine_host::carriers::{carrier_variables, configured, install_folder, script_command};
 use codex_engine_host::{resources, wiring};
 use codex_environments::wire::{
-    AccessEntry, AccessMode, FileSystemAccess, Permissions, PlaceKind, Sandbox, SandboxNetwork,
-    SandboxPlace, SpecialPlace, VariablePolicy, WindowsLevel, WindowsProxySettings,
+    AccessEntry, AccessMode, PlaceKind, Sandbox, SandboxNetwork, VariablePolicy,
 };
 use codex_environments::{Environments, RemoteCommand, RemoteExit, RemoteMachine, RemotePath};
 use codex_exec::Launcher;
@@ -189,32 +188,11 @@ fn shown(result: &Result<String, String>) -> String {
 
 /// A sandbox that lets commands write in a folder.
 fn sandbox(folder: &RemotePath, network: SandboxNetwork) -> Sandbox<RemotePath> {
-    let special = |kind, access| AccessEntry {
-        path: SandboxPlace::Special {
-            value: SpecialPlace {
-                kind,
-                subpath: None,
-            },
-        },
-        access,
-        missing_path_behavior: None,
-    };
-    Sandbox {
-        permissions: Permissions::Managed {
-            file_system: FileSystemAccess::Restricted {
-                entries: vec![
-                    special(PlaceKind::Root, AccessMode::Read),
-                    special(PlaceKind::ProjectRoots, AccessMode::Write),
-                ],
-            },
-            network,
-        },
-        cwd: Some(folder.clone()),
-        workspace_roots: vec![folder.clone()],
-        windows_level: WindowsLevel::Disabled,
-        windows_proxy_settings: WindowsProxySettings::Reconcile,
-        use_legacy_landlock: false,
-    }
+    let entries = vec![
+        AccessEntry::special(PlaceKind::Root, None, AccessMode::Read),
+        AccessEntry::special(PlaceKind::ProjectRoots, None, AccessMode::Write),
+    ];
+    Sandbox::of_entries(entries, network, folder.clone(), vec![folder.clone()])
 }
 
 /// Runs a command to its end there. Returns what it printed.

@@ -39,6 +39,16 @@ impl RemotePath {
         ))
     }
 
+    /// The part of the path below a folder; empty for the folder itself.
+    #[must_use]
+    pub fn below(&self, folder: &Self) -> Option<&str> {
+        let rest = self.0.strip_prefix(folder.0.trim_end_matches('/'))?;
+        match rest.strip_prefix('/') {
+            Some(rest) => Some(rest),
+            None => rest.is_empty().then_some(""),
+        }
+    }
+
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -141,6 +151,15 @@ mod tests {
             RemotePath::new("/a").unwrap().parent().unwrap().as_str(),
             "/"
         );
-        assert_eq!(RemotePath::new("/").unwrap().parent(), None);
+        let root = RemotePath::new("/").unwrap();
+        assert_eq!(root.parent(), None);
+        for (path, folder, rest) in [
+            ("/a/b/c", &folder, Some("c")),
+            ("/a/b", &folder, Some("")),
+            ("/a/bc", &folder, None),
+            ("/a", &root, Some("a")),
+        ] {
+            assert_eq!(RemotePath::new(path).unwrap().below(folder), rest, "{path}");
+        }
     }
 }

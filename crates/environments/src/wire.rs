@@ -81,6 +81,9 @@ pub enum InheritedVariables {
     None,
 }
 
+/// What is kept read-only in each folder that may be written.
+pub const PROTECTED: [&str; 4] = [".git", ".agents", ".codex", ".aws"];
+
 /// The sandbox of a request, by meaning: it is resolved where it is enforced. A server enforces all of it or refuses, so forms
 /// that it does not know are errors.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -97,6 +100,28 @@ pub struct Sandbox<P> {
     pub windows_proxy_settings: WindowsProxySettings,
     #[serde(default)]
     pub use_legacy_landlock: bool,
+}
+
+impl<P> Sandbox<P> {
+    /// A sandbox with these entries, and nothing else.
+    pub fn of_entries(
+        entries: Vec<AccessEntry<P>>,
+        network: SandboxNetwork,
+        cwd: P,
+        workspace_roots: Vec<P>,
+    ) -> Self {
+        Self {
+            permissions: Permissions::Managed {
+                file_system: FileSystemAccess::Restricted { entries },
+                network,
+            },
+            cwd: Some(cwd),
+            workspace_roots,
+            windows_level: WindowsLevel::Disabled,
+            windows_proxy_settings: WindowsProxySettings::Reconcile,
+            use_legacy_landlock: false,
+        }
+    }
 }
 
 /// Which sandbox of Windows is asked for.
@@ -149,6 +174,19 @@ pub struct AccessEntry<P> {
     pub access: AccessMode,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missing_path_behavior: Option<MissingPath>,
+}
+
+impl<P> AccessEntry<P> {
+    /// An entry about a special place.
+    pub fn special(kind: PlaceKind, subpath: Option<String>, access: AccessMode) -> Self {
+        Self {
+            path: SandboxPlace::Special {
+                value: SpecialPlace { kind, subpath },
+            },
+            access,
+            missing_path_behavior: None,
+        }
+    }
 }
 
 /// What becomes of an entry about a path that does not exist.
@@ -351,6 +389,27 @@ pub struct StartedProcess {
     /// What confines it: `none`, or the name of a means of the system.
     #[serde(default)]
     pub sandbox_type: Option<String>,
+}
+
+impl StartedProcess {
+    /// Whether the server says that it confines the command.
+    #[must_use]
+    pub fn is_confined(&self) -> bool {
+        self.sandbox_type
+            .as_deref()
+            .is_some_and(|means| means != "none")
+    }
+}
+
+/// The answer to `process/write`.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct WrittenInput {
+    /// Anything but [`WrittenInput::ACCEPTED`] says why nothing was written.
+    pub status: String,
+}
+
+impl WrittenInput {
+    pub const ACCEPTED: &str = "accepted";
 }
 
 /// The answer to `process/read`.

@@ -9,15 +9,12 @@ use codex_sandbox::{
 use serde::Deserialize;
 
 use codex_environments::wire::{
-    AccessEntry, AccessMode, FileSystemAccess, Permissions, PlaceKind, Sandbox, SandboxNetwork,
-    SandboxPlace,
+    AccessEntry, AccessMode, FileSystemAccess, PROTECTED, Permissions, PlaceKind, Sandbox,
+    SandboxNetwork, SandboxPlace,
 };
 
 use crate::file_uri::FileUri;
 use crate::refusal::Refusal;
-
-/// What is kept read-only in each folder that may be written.
-const PROTECTED: [&str; 4] = [".git", ".agents", ".codex", ".aws"];
 
 /// The sandbox as it is asked for.
 #[derive(Clone, Debug, Deserialize)]
