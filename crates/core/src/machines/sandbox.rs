@@ -2,19 +2,24 @@
 //!
 //! Folders of this machine mean nothing there: what a policy allows of them is not passed on. What it forbids is.
 
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use codex_environments::RemotePath;
 use codex_environments::wire::{
-    AccessEntry, AccessMode, FileSystemAccess, MissingPath, Permissions, PlaceKind, Sandbox,
-    SandboxNetwork, SandboxPlace, SpecialPlace, WindowsLevel, WindowsProxySettings,
+    AccessEntry, AccessMode, MissingPath, PROTECTED, PlaceKind, Sandbox, SandboxNetwork,
+    SandboxPlace,
 };
 use codex_protocol::{ReadOnlyAccess, SandboxPolicy};
 
 use super::place::RemotePlace;
 
-/// What is kept read-only in each folder of the work.
-const PROTECTED: [&str; 4] = [".git", ".agents", ".codex", ".aws"];
+/// A limit of the settings that cannot be passed on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{}`, which the settings deny or keep read-only, cannot be told to the other machine: it needs a path without `..`, in UTF-8",
+    .0.display()
+)]
+pub(crate) struct UntoldLimit(PathBuf);
 
 /// Whether a policy relies on a sandbox around this program, which does not reach other machines.
 pub(crate) fn has_outer_sandbox(policy: &SandboxPolicy) -> bool {
@@ -22,18 +27,18 @@ pub(crate) fn has_outer_sandbox(policy: &SandboxPolicy) -> bool {
 }
 
 /// The sandbox of a policy, with more folders that may be written. None if the policy confines nothing. `cwd` is the working folder
-/// of the thread on this machine: what the policy says about it is about the folder there.
+/// of the thread on this machine: what the policy says about it is about the folder there. Fails if a limit cannot be passed on.
 pub(crate) fn sandbox_of(
     policy: &SandboxPolicy,
     has_network: bool,
     place: &RemotePlace,
     cwd: &Path,
     also_writable: &[RemotePath],
-) -> Option<Sandbox<RemotePath>> {
+) -> Result<Option<Sandbox<RemotePath>>, UntoldLimit> {
     let mut entries = Vec::new();
     match policy {
-        SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. } => return None,
-        SandboxPolicy::ReadOnly { access, .. } => add_reading(&mut entries, access, cwd),
+        SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. } => return Ok(None),
+        SandboxPolicy::ReadOnly { access, .. } => add_reading(&mut entries, access, cwd)?,
         SandboxPolicy::WorkspaceWrite {
             writable_roots: _,
             read_only_access,
@@ -42,16 +47,28 @@ pub(crate) fn sandbox_of(
             exclude_slash_tmp,
             read_only_paths,
         } => {
-            add_reading(&mut entries, read_only_access, cwd);
-            entries.push(special(PlaceKind::ProjectRoots, None, AccessMode::Write));
+            add_reading(&mut entries, read_only_access, cwd)?;
+            entries.push(AccessEntry::special(
+                PlaceKind::ProjectRoots,
+                None,
+                AccessMode::Write,
+            ));
             if !exclude_slash_tmp {
-                entries.push(special(PlaceKind::SlashTmp, None, AccessMode::Write));
+                entries.push(AccessEntry::special(
+                    PlaceKind::SlashTmp,
+                    None,
+                    AccessMode::Write,
+                ));
             }
             if !exclude_tmpdir_env_var {
-                entries.push(special(PlaceKind::Tmpdir, None, AccessMode::Write));
+                entries.push(AccessEntry::special(
+                    PlaceKind::Tmpdir,
+                    None,
+                    AccessMode::Write,
+                ));
             }
             for path in read_only_paths {
-                entries.extend(limit(path, cwd, AccessMode::Read));
+                entries.push(limit(path, cwd, AccessMode::Read)?);
             }
         }
     }
@@ -70,45 +87,31 @@ pub(crate) fn sandbox_of(
             let subpath = Some(name.to_owned());
             entries.push(AccessEntry {
                 missing_path_behavior: Some(MissingPath::Skip),
-                ..special(PlaceKind::ProjectRoots, subpath, AccessMode::Read)
+                ..AccessEntry::special(PlaceKind::ProjectRoots, subpath, AccessMode::Read)
             });
         }
     }
-    Some(Sandbox {
-        permissions: Permissions::Managed {
-            file_system: FileSystemAccess::Restricted { entries },
-            network: if has_network {
-                SandboxNetwork::Enabled
-            } else {
-                SandboxNetwork::Restricted
-            },
-        },
-        cwd: Some(place.cwd.clone()),
-        workspace_roots: place.roots.clone(),
-        windows_level: WindowsLevel::Disabled,
-        windows_proxy_settings: WindowsProxySettings::Reconcile,
-        use_legacy_landlock: false,
-    })
+    let network = if has_network {
+        SandboxNetwork::Enabled
+    } else {
+        SandboxNetwork::Restricted
+    };
+    let (cwd, roots) = (place.cwd.clone(), place.roots.clone());
+    Ok(Some(Sandbox::of_entries(entries, network, cwd, roots)))
 }
 
-fn special(
-    kind: PlaceKind,
-    subpath: Option<String>,
-    access: AccessMode,
-) -> AccessEntry<RemotePath> {
-    AccessEntry {
-        path: SandboxPlace::Special {
-            value: SpecialPlace { kind, subpath },
-        },
-        access,
-        missing_path_behavior: None,
-    }
-}
-
-fn add_reading(entries: &mut Vec<AccessEntry<RemotePath>>, access: &ReadOnlyAccess, cwd: &Path) {
+fn add_reading(
+    entries: &mut Vec<AccessEntry<RemotePath>>,
+    access: &ReadOnlyAccess,
+    cwd: &Path,
+) -> Result<(), UntoldLimit> {
     match access {
         ReadOnlyAccess::FullAccess => {
-            entries.push(special(PlaceKind::Root, None, AccessMode::Read));
+            entries.push(AccessEntry::special(
+                PlaceKind::Root,
+                None,
+                AccessMode::Read,
+            ));
         }
         ReadOnlyAccess::Restricted {
             include_platform_defaults,
@@ -116,50 +119,69 @@ fn add_reading(entries: &mut Vec<AccessEntry<RemotePath>>, access: &ReadOnlyAcce
             denied_paths,
         } => {
             if *include_platform_defaults {
-                entries.push(special(PlaceKind::Minimal, None, AccessMode::Read));
+                entries.push(AccessEntry::special(
+                    PlaceKind::Minimal,
+                    None,
+                    AccessMode::Read,
+                ));
             }
             for root in readable_roots {
                 let root = Path::new(&root.0);
                 if root.parent().is_none() {
-                    entries.push(special(PlaceKind::Root, None, AccessMode::Read));
+                    entries.push(AccessEntry::special(
+                        PlaceKind::Root,
+                        None,
+                        AccessMode::Read,
+                    ));
                 } else if cwd.starts_with(root) {
-                    entries.push(special(PlaceKind::ProjectRoots, None, AccessMode::Read));
+                    entries.push(AccessEntry::special(
+                        PlaceKind::ProjectRoots,
+                        None,
+                        AccessMode::Read,
+                    ));
                 }
             }
             for path in denied_paths {
-                entries.extend(limit(path, cwd, AccessMode::Deny));
+                entries.push(limit(path, cwd, AccessMode::Deny)?);
             }
         }
     }
+    Ok(())
 }
 
 /// A limit about a path: below the working folder it is about that of the other machine, elsewhere about the same path.
-fn limit(path: &Path, cwd: &Path, access: AccessMode) -> Option<AccessEntry<RemotePath>> {
+fn limit(
+    path: &Path,
+    cwd: &Path,
+    access: AccessMode,
+) -> Result<AccessEntry<RemotePath>, UntoldLimit> {
+    let untold = || UntoldLimit(path.to_owned());
+    if path.components().any(|part| part == Component::ParentDir) {
+        return Err(untold());
+    }
     let below = if path.is_absolute() {
         path.strip_prefix(cwd).ok()
     } else {
         Some(path)
     };
+    let text = |path: &Path| path.to_str().map(str::to_owned).ok_or_else(untold);
     let mut entry = match below {
         Some(below) => {
-            let parts = below.components().map(|part| match part {
-                Component::Normal(name) => name.to_str(),
-                _ => None,
-            });
-            let parts: Vec<&str> = parts.collect::<Option<_>>()?;
-            let subpath = (!parts.is_empty()).then(|| parts.join("/"));
-            special(PlaceKind::ProjectRoots, subpath, access)
+            let named = below.components().filter(|part| *part != Component::CurDir);
+            let below = text(&named.collect::<PathBuf>())?;
+            let subpath = (!below.is_empty()).then_some(below);
+            AccessEntry::special(PlaceKind::ProjectRoots, subpath, access)
         }
         None => AccessEntry {
             path: SandboxPlace::Path {
-                path: RemotePath::new(path.to_str()?)?,
+                path: RemotePath::new(&text(path)?).ok_or_else(untold)?,
             },
             access,
             missing_path_behavior: None,
         },
     };
     entry.missing_path_behavior = Some(MissingPath::Skip);
-    Some(entry)
+    Ok(entry)
 }
 
 /// Whether a policy lets a real path be written without asking. `roots` are the real paths of the folders of the work.
@@ -186,47 +208,32 @@ pub(crate) fn may_write(
         ReadOnlyAccess::Restricted { denied_paths, .. } => denied_paths,
         ReadOnlyAccess::FullAccess => &[],
     };
-    let limits: Vec<_> = (read_only_paths.iter().chain(denied))
+    let limits: Result<Vec<_>, _> = (read_only_paths.iter().chain(denied))
         .map(|path| limit(path, cwd, AccessMode::Read))
         .collect();
     // What cannot be passed on cannot be judged either.
-    if limits.iter().any(Option::is_none) {
+    let Ok(limits) = limits else {
         return false;
-    }
-    let is_limited = limits.iter().flatten().any(|entry| match &entry.path {
-        SandboxPlace::Path { path: limit } => below(path, limit.as_str()).is_some(),
+    };
+    let is_limited = limits.iter().any(|entry| match &entry.path {
+        SandboxPlace::Path { path: limit } => path.below(limit).is_some(),
         SandboxPlace::Special { value } => {
             let subpath = value.subpath.as_deref().unwrap_or_default();
-            roots.iter().any(|root| {
-                let limit = root.join(subpath);
-                below(path, limit.as_str()).is_some()
-            })
+            (roots.iter()).any(|root| path.below(&root.join(subpath)).is_some())
         }
     });
     if is_limited {
         return false;
     }
-    let in_root = roots.iter().any(|root| match below(path, root.as_str()) {
-        Some(rest) => {
-            let first = rest.split('/').next().unwrap_or_default();
-            !PROTECTED.contains(&first)
-        }
-        None => false,
-    });
-    let is_protected = roots.iter().any(|root| {
-        below(path, root.as_str())
-            .is_some_and(|rest| PROTECTED.contains(&rest.split('/').next().unwrap_or_default()))
-    });
-    !is_protected && (in_root || !exclude_slash_tmp && below(path, "/tmp").is_some())
-}
-
-/// The part of a path below a folder; empty for the folder itself.
-fn below<'a>(path: &'a RemotePath, folder: &str) -> Option<&'a str> {
-    let rest = path.as_str().strip_prefix(folder.trim_end_matches('/'))?;
-    match rest.strip_prefix('/') {
-        Some(rest) => Some(rest),
-        None => rest.is_empty().then_some(""),
+    // The first part of the path below each folder that it is in.
+    let in_roots: Vec<&str> = (roots.iter())
+        .filter_map(|root| path.below(root)?.split('/').next())
+        .collect();
+    if in_roots.iter().any(|first| PROTECTED.contains(first)) {
+        return false;
     }
+    let in_tmp = RemotePath::new("/tmp").is_some_and(|tmp| path.below(&tmp).is_some());
+    !in_roots.is_empty() || !exclude_slash_tmp && in_tmp
 }
 
 #[cfg(test)]
@@ -299,13 +306,52 @@ mod tests {
             ],
             denied_paths: vec!["/here/secret".into(), "/etc/shadow".into()],
         };
-        add_reading(&mut entries, &access, Path::new("/here"));
+        add_reading(&mut entries, &access, Path::new("/here")).unwrap();
         let text = serde_json::to_string(&entries).unwrap();
         assert!(
             !text.contains("/other") && !text.contains("/here"),
             "{text}"
         );
-        assert!(text.contains(r#""subpath":"secret"},"#) || text.contains(r#""subpath":"secret""#));
+        assert!(text.contains(r#""subpath":"secret""#), "{text}");
         assert!(text.contains("file:///etc/shadow"), "{text}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_limit_that_cannot_be_passed_on_is_named() {
+        use std::os::unix::ffi::OsStrExt as _;
+        let odd = std::ffi::OsStr::from_bytes(b"odd-\xff");
+        let odd = [
+            Path::new("a/../b"),
+            Path::new("/here/../b"),
+            Path::new(odd),
+            &Path::new("/else").join(odd),
+            Path::new("/else/../here/x"),
+        ];
+        for path in odd {
+            let problem = limit(path, Path::new("/here"), AccessMode::Deny).unwrap_err();
+            let name = path.display().to_string();
+            assert!(problem.to_string().contains(&name), "{problem}");
+            let access = ReadOnlyAccess::Restricted {
+                include_platform_defaults: true,
+                readable_roots: Vec::new(),
+                denied_paths: vec![path.into()],
+            };
+            let refused = add_reading(&mut Vec::new(), &access, Path::new("/here"));
+            assert_eq!(refused, Err(problem));
+        }
+    }
+
+    #[test]
+    fn a_limit_from_here_on_is_one_below_the_folder() {
+        for text in ["./a/b", "a/./b", "/here/a/b", "a//b/"] {
+            let entry = limit(Path::new(text), Path::new("/here"), AccessMode::Deny).unwrap();
+            let subpath = Some("a/b".to_owned());
+            let expected = AccessEntry {
+                missing_path_behavior: Some(MissingPath::Skip),
+                ..AccessEntry::special(PlaceKind::ProjectRoots, subpath, AccessMode::Deny)
+            };
+            assert_eq!(entry, expected, "{text}");
+        }
     }
 }

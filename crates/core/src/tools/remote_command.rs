@@ -87,7 +87,8 @@ pub(crate) fn sandbox_there(
             place,
             &settings.cwd,
             also_writable,
-        ),
+        )
+        .map_err(|limit| limit.to_string())?,
     };
     // Without a sandbox, nothing would enforce what limits the network.
     if sandbox.is_none()
@@ -112,15 +113,12 @@ fn argv_there(
     }
     let facts = place.machine.known_facts();
     let home = facts.and_then(|facts| facts.home.clone());
-    let is_below = |root: &RemotePath| {
-        let root = root.as_str().trim_end_matches('/');
-        home.as_ref().is_some_and(|home| {
-            let rest = home.as_str().strip_prefix(root);
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
+    let has_home = |root: &RemotePath| {
+        let below = home.as_ref().and_then(|home| home.below(root));
+        below.is_some()
     };
     match argv {
-        [shell, flags, script] if flags == "-lc" && place.roots.iter().any(is_below) => {
+        [shell, flags, script] if flags == "-lc" && place.roots.iter().any(has_home) => {
             shell_call_without_startup_files(shell, script)
         }
         argv => argv.to_vec(),
