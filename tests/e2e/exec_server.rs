@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use codex_environments::wire::PROTECTED;
 use codex_test_support::WebSocket;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -281,6 +282,36 @@ async fn file_operation_in_a_sandbox_writes_only_where_it_may() {
     let refused = socket.call("fs/copy", copy).await.unwrap();
     assert_eq!(refused["error"]["code"], -32603, "{refused}");
     assert_eq!(fs::read_dir(machine.path("outside")).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_file_is_as_it_was_until_its_handle_is_closed() {
+    let machine = TestMachine::start().await;
+    let file = machine.path("work/file");
+    fs::write(&file, "before, and longer").unwrap();
+    for sandbox in [Value::Null, machine.sandbox()] {
+        for is_closed in [false, true] {
+            let (mut socket, _) = machine.session().await;
+            let params = json!({ "handleId": "h", "mode": "replace", "path": machine.uri("work/file"), "sandbox": sandbox });
+            let opened = socket.call("fs/open", params).await.unwrap();
+            assert_eq!(opened["result"]["handleId"], "h", "{opened}");
+            let block = json!({ "handleId": "h", "offset": 0, "chunk": STANDARD.encode("after") });
+            socket.call("fs/writeBlock", block).await.unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), "before, and longer");
+            if is_closed {
+                let closed = socket.call("fs/close", json!({ "handleId": "h" })).await;
+                assert_eq!(closed.unwrap()["result"], json!({}));
+                assert_eq!(fs::read_to_string(&file).unwrap(), "after");
+                fs::write(&file, "before, and longer").unwrap();
+            }
+        }
+    }
+    let names = fs::read_dir(machine.path("work")).unwrap();
+    // Folders that a sandbox protects are there while something runs in it.
+    let names: Vec<_> = (names.map(|entry| entry.unwrap().file_name().into_string().unwrap()))
+        .filter(|name| !PROTECTED.contains(&name.as_str()))
+        .collect();
+    assert_eq!(names, ["file"]);
 }
 
 #[tokio::test]

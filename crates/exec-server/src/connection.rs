@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 
 use crate::facts::environment_info;
 use crate::file_operation::perform_confined;
-use crate::files::{FileOperation, READ_BLOCK_OF_PATH, sandbox_of, typed};
+use crate::files::{FileOperation, OPEN_TO_WRITE, READ_BLOCK_OF_PATH, sandbox_of, typed};
 use crate::handles::{Handles, blocking};
 use crate::refusal::Refusal;
 use crate::requests::{
@@ -208,7 +208,7 @@ impl RunningRequest {
             "fs/open" | "fs/readBlock" | "fs/writeBlock" | "fs/close" => {
                 self.use_handle(method, &params).await
             }
-            READ_BLOCK_OF_PATH => Err(Refusal::unknown_method(method)),
+            READ_BLOCK_OF_PATH | OPEN_TO_WRITE => Err(Refusal::unknown_method(method)),
             _ => self.use_files(method, params).await,
         }
     }

@@ -32,10 +32,14 @@ pub(crate) enum FileOperation {
     Canonicalize(AtPath),
     Walk(WalkParams),
     ReadBlock(ReadBlockOfPath),
+    OpenToWrite(AtPath),
 }
 
 /// The method of a block by path. It is no method of the wire: only a confined process is asked for it.
 pub(crate) const READ_BLOCK_OF_PATH: &str = "readBlockOfPath";
+
+/// Opens a file as for writing, and leaves it as it is. No method of the wire either.
+pub(crate) const OPEN_TO_WRITE: &str = "openToWrite";
 
 impl FileOperation {
     /// The operation of a method; none if the method is about something else.
@@ -51,6 +55,7 @@ impl FileOperation {
             "fs/canonicalize" => Self::Canonicalize(typed(params)?),
             "fs/walk" => Self::Walk(typed(params)?),
             READ_BLOCK_OF_PATH => Self::ReadBlock(typed(params)?),
+            OPEN_TO_WRITE => Self::OpenToWrite(typed(params)?),
             _ => return Ok(None),
         }))
     }
@@ -97,6 +102,10 @@ impl FileOperation {
             }
             Self::Walk(params) => walk(params.path.path(), params.options),
             Self::ReadBlock(params) => read_block(params),
+            Self::OpenToWrite(params) => {
+                open_to_write(params.path.path())?;
+                Ok(json!({}))
+            }
         }
     }
 }
@@ -171,6 +180,14 @@ fn read_block(params: &ReadBlockOfPath) -> Result<Value, Refusal> {
     let file = codex_regular_file::open(params.path.path())?;
     let block = block_of(&file, params.offset, params.len)?;
     Ok(json!({ "chunk": Base64(block.bytes), "eof": block.is_last }))
+}
+
+/// Opens a file for writing, which is made if there is none. What is in it stays.
+pub(crate) fn open_to_write(path: &Path) -> Result<std::fs::File, Refusal> {
+    codex_mounts::check(path).map_err(std::io::Error::from)?;
+    let mut options = std::fs::File::options();
+    options.write(true).create(true).truncate(false);
+    Ok(codex_regular_file::open_with(&mut options, path)?)
 }
 
 /// A block of a file.

@@ -1,14 +1,18 @@
 //! Open files of a connection, read and written in blocks.
+//!
+//! What is written is collected in a file without a name, and takes the place of what was there when the handle is closed. If the
+//! connection is lost before, the file is as it was.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};
+use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::file_operation::perform_confined;
 use crate::file_uri::FileUri;
-use crate::files::{Block, READ_BLOCK_OF_PATH, block_of};
+use crate::files::{Block, OPEN_TO_WRITE, READ_BLOCK_OF_PATH, block_of, open_to_write};
 use crate::machine::LocalMachine;
 use crate::policy::RequestedSandbox;
 use crate::refusal::Refusal;
@@ -31,11 +35,45 @@ pub(crate) struct Handles {
 #[derive(Debug)]
 enum Handle {
     Read(File),
-    Write(File),
+    Write {
+        target: File,
+        collected: Collected,
+    },
     /// Read by path in a confined process, each block anew.
     ConfinedRead(FileUri, Box<RequestedSandbox>),
-    /// Collected in a file without a name, and written in a confined process when it is closed.
-    ConfinedWrite(FileUri, Box<RequestedSandbox>, File),
+    /// Written in a confined process when it is closed.
+    ConfinedWrite(FileUri, Box<RequestedSandbox>, Collected),
+}
+
+/// Blocks that are written when their handle is closed.
+#[derive(Debug)]
+struct Collected {
+    file: File,
+    /// Whether there is a block that it does not have.
+    has_hole: bool,
+}
+
+impl Collected {
+    /// In this folder if that takes files, because there is room for the file there.
+    fn in_folder(folder: Option<&Path>) -> std::io::Result<Self> {
+        let there = folder.and_then(|folder| tempfile::tempfile_in(folder).ok());
+        let file = match there {
+            Some(file) => file,
+            None => tempfile::tempfile()?,
+        };
+        Ok(Self {
+            file,
+            has_hole: false,
+        })
+    }
+
+    fn check(&self) -> Result<(), Refusal> {
+        if self.has_hole {
+            let problem = "a block could not be written, so the file was left as it was";
+            return Err(Refusal::failed(problem));
+        }
+        Ok(())
+    }
 }
 
 impl Handles {
@@ -60,12 +98,11 @@ impl Handles {
             (OpenMode::Replace, None) => {
                 let path = path.0;
                 let opening = move || {
-                    codex_mounts::check(&path).map_err(std::io::Error::from)?;
-                    let mut options = File::options();
-                    options.write(true).create(true).truncate(true);
-                    Ok(codex_regular_file::open_with(&mut options, &path)?)
+                    let target = open_to_write(&path)?;
+                    let collected = Collected::in_folder(path.parent())?;
+                    Ok(Handle::Write { target, collected })
                 };
-                Handle::Write(blocking(opening).await?)
+                blocking(opening).await?
             }
             (OpenMode::Read, Some(sandbox)) => {
                 confined_block(machine, &path, &sandbox, 0, 1).await?;
@@ -73,8 +110,9 @@ impl Handles {
             }
             (OpenMode::Replace, Some(sandbox)) => {
                 // Whether it may be written is found out before anything is sent.
-                confined_write(machine, &path, &sandbox, &[]).await?;
-                Handle::ConfinedWrite(path, Box::new(sandbox), tempfile::tempfile()?)
+                let params = json!({ "path": path });
+                perform_confined(machine, &sandbox, OPEN_TO_WRITE, &params).await?;
+                Handle::ConfinedWrite(path, Box::new(sandbox), Collected::in_folder(None)?)
             }
         };
         let reply = json!({ "handleId": id });
@@ -102,34 +140,23 @@ impl Handles {
             Handle::ConfinedRead(path, sandbox) => {
                 confined_block(machine, path, sandbox, params.offset, params.len).await
             }
-            Handle::Write(_) | Handle::ConfinedWrite(..) => {
+            Handle::Write { .. } | Handle::ConfinedWrite(..) => {
                 Err(Refusal::failed("the handle is open for writing"))
             }
         }
     }
 
     pub(crate) async fn write(&mut self, params: WriteBlock) -> Result<Value, Refusal> {
-        let file = match self.get(&params.handle_id)? {
-            Handle::Write(file) => file,
-            Handle::ConfinedWrite(_, _, file) => {
-                let end = params.offset.saturating_add(params.chunk.0.len() as u64);
-                if end > LONGEST_CONFINED {
-                    return Err(Refusal::invalid(format!(
-                        "a file of more than {LONGEST_CONFINED} bytes cannot be written in a sandbox"
-                    )));
-                }
-                file
-            }
+        let (collected, longest) = match self.get_mut(&params.handle_id)? {
+            Handle::Write { collected, .. } => (collected, u64::MAX),
+            Handle::ConfinedWrite(_, _, collected) => (collected, LONGEST_CONFINED),
             Handle::Read(_) | Handle::ConfinedRead(..) => {
                 return Err(Refusal::failed("the handle is open for reading"));
             }
         };
-        let mut file = file.try_clone()?;
-        let writing = move || {
-            file.seek(SeekFrom::Start(params.offset))?;
-            Ok(file.write_all(&params.chunk.0)?)
-        };
-        blocking(writing).await?;
+        let written = write_block(&collected.file, params, longest).await;
+        collected.has_hole |= written.is_err();
+        written?;
         Ok(json!({}))
     }
 
@@ -139,17 +166,57 @@ impl Handles {
         machine: &LocalMachine,
         id: &str,
     ) -> Result<Value, Refusal> {
-        if let Some(Handle::ConfinedWrite(path, sandbox, file)) = self.open.remove(id) {
-            let block = blocking(move || block_of(&file, 0, LONGEST_CONFINED)).await?;
-            confined_write(machine, &path, &sandbox, &block.bytes).await?;
+        match self.open.remove(id) {
+            Some(Handle::Write { target, collected }) => {
+                collected.check()?;
+                blocking(move || Ok(replace(target, collected.file)?)).await?;
+            }
+            Some(Handle::ConfinedWrite(path, sandbox, collected)) => {
+                collected.check()?;
+                let reading = move || block_of(&collected.file, 0, LONGEST_CONFINED);
+                let block = blocking(reading).await?;
+                let params = json!({ "path": path, "dataBase64": Base64(block.bytes) });
+                perform_confined(machine, &sandbox, "fs/writeFile", &params).await?;
+            }
+            Some(Handle::Read(_) | Handle::ConfinedRead(..)) | None => {}
         }
         Ok(json!({}))
     }
 
     fn get(&self, id: &str) -> Result<&Handle, Refusal> {
-        let handle = self.open.get(id);
-        handle.ok_or_else(|| Refusal::not_found(format!("no handle `{id}` is open")))
+        self.open.get(id).ok_or_else(|| not_open(id))
     }
+
+    fn get_mut(&mut self, id: &str) -> Result<&mut Handle, Refusal> {
+        self.open.get_mut(id).ok_or_else(|| not_open(id))
+    }
+}
+
+fn not_open(id: &str) -> Refusal {
+    Refusal::not_found(format!("no handle `{id}` is open"))
+}
+
+async fn write_block(file: &File, params: WriteBlock, longest: u64) -> Result<(), Refusal> {
+    let end = params.offset.saturating_add(params.chunk.0.len() as u64);
+    if end > longest {
+        return Err(Refusal::invalid(format!(
+            "a file of more than {longest} bytes cannot be written in a sandbox"
+        )));
+    }
+    let mut file = file.try_clone()?;
+    let writing = move || {
+        file.seek(SeekFrom::Start(params.offset))?;
+        Ok(file.write_all(&params.chunk.0)?)
+    };
+    blocking(writing).await
+}
+
+/// Gives a file the content of another one.
+fn replace(mut target: File, mut content: File) -> std::io::Result<()> {
+    content.rewind()?;
+    target.set_len(0)?;
+    std::io::copy(&mut content, &mut target)?;
+    Ok(())
 }
 
 async fn confined_block(
@@ -161,16 +228,6 @@ async fn confined_block(
 ) -> Result<Value, Refusal> {
     let params = json!({ "path": path, "offset": offset, "len": length });
     perform_confined(machine, sandbox, READ_BLOCK_OF_PATH, &params).await
-}
-
-async fn confined_write(
-    machine: &LocalMachine,
-    path: &FileUri,
-    sandbox: &RequestedSandbox,
-    bytes: &[u8],
-) -> Result<Value, Refusal> {
-    let params = json!({ "path": path, "dataBase64": Base64(bytes.to_owned()) });
-    perform_confined(machine, sandbox, "fs/writeFile", &params).await
 }
 
 /// Does on another thread what may wait for a file system.
