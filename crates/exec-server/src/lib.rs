@@ -9,7 +9,7 @@
 //! `process` (one command and its numbered output), `requests` (params of methods), `files` (operations on files, also in a
 //! confined process: `file_operation`), `handles`, `walk`, `watches`, `policy` (the sandbox of a request), `facts` (what
 //! this machine is), `file_uri`, `refusal`, `renamed_program`
-//! (a command under another name).
+//! (a command under another name), `remembered_writes` (input that came before).
 
 mod connection;
 mod facts;
@@ -21,6 +21,7 @@ mod machine;
 mod policy;
 mod process;
 mod refusal;
+mod remembered_writes;
 mod renamed_program;
 mod requests;
 mod server;

@@ -1,6 +1,6 @@
 //! One command of a session: its numbered output, its input, its end.
 
-use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -18,6 +18,7 @@ use tokio::sync::{Notify, mpsc};
 use crate::machine::LocalMachine;
 use crate::policy::RequestedSandbox;
 use crate::refusal::Refusal;
+use crate::remembered_writes::RememberedWrites;
 use crate::renamed_program::renamed;
 use crate::requests::{Base64, ProcessRead, ProcessStart, ProcessWrite, variable_policy};
 use crate::session::Link;
@@ -30,9 +31,6 @@ const LONGEST_CHUNK: usize = 8192;
 
 /// How much input may wait for a command that does not read.
 const MOST_INPUT: usize = 16 * 1024 * 1024;
-
-/// How many writes are remembered, so that a repeated one is not written twice.
-const REMEMBERED_WRITES: usize = 65_536;
 
 /// The longest wait of a read.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
@@ -71,7 +69,7 @@ struct Record {
     is_closed: bool,
     has_input: bool,
     waiting_input: usize,
-    writes: HashSet<String>,
+    writes: RememberedWrites,
 }
 
 #[derive(Clone, Debug)]
@@ -152,11 +150,8 @@ impl SessionProcess {
                 "the process does not read what was written before",
             ));
         }
-        if record.writes.len() >= REMEMBERED_WRITES {
-            return Err(Refusal::failed("too many writes to one process"));
-        }
         record.waiting_input += bytes.len();
-        record.writes.insert(params.write_id);
+        record.writes.add(params.write_id);
         // Sent under the lock, so that writes keep their order.
         self.requests.send(OwnerRequest::Input(bytes)).ok();
         Ok(json!({ "status": "accepted" }))
@@ -279,7 +274,7 @@ impl SessionProcess {
         let mut record = self.record.lock();
         record.last_seq += 1;
         record.is_closed = true;
-        record.writes = HashSet::new();
+        record.writes = RememberedWrites::default();
         record.last_seq
     }
 }
