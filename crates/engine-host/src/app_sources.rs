@@ -21,7 +21,7 @@ use futures::future::BoxFuture;
 use crate::wiring::non_blank;
 
 /// A token in place of that of the account.
-const TOKEN_VARIABLE: &str = "CODEX_CONNECTORS_TOKEN";
+pub(crate) const TOKEN_VARIABLE: &str = "CODEX_CONNECTORS_TOKEN";
 const STARTUP: Duration = Duration::from_secs(30);
 const REQUEST: Duration = Duration::from_secs(120);
 

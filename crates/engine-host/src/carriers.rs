@@ -2,18 +2,26 @@
 //!
 //! Host names, jump hosts, agents, keys, contexts and logins are those that these programs know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
 
+use codex_config::schema::McpTransport;
 use codex_config::{Config, ContainerEngine, EnvironmentSettings, MachineReach};
 use codex_environments::{
     Carrier, CarrierCommand, ConfiguredEnvironment, Environments, ExecServer, RemotePath,
 };
 
+use crate::app_sources::TOKEN_VARIABLE;
+
 /// Variables that no other program is for.
-const LOGINS: [&str; 3] = ["CODEX_ACCESS_TOKEN", "CODEX_API_KEY", "OPENAI_API_KEY"];
+const LOGINS: [&str; 4] = [
+    "CODEX_ACCESS_TOKEN",
+    "CODEX_API_KEY",
+    "OPENAI_API_KEY",
+    TOKEN_VARIABLE,
+];
 
 /// The folder below the home folder of the other machine in which this version installs itself.
 pub fn install_folder() -> String {
@@ -71,19 +79,38 @@ pub fn script_command(reach: &MachineReach, script: &str) -> Option<Vec<String>>
     })
 }
 
-/// The variables of a carrier: those of this program, without logins to models.
+/// The variables of a carrier: those of this program, without those that the settings name for a login or a header.
 pub fn carrier_variables(config: &Config) -> BTreeMap<OsString, OsString> {
-    let keys: Vec<String> = (config.providers.values())
-        .chain([&config.model.provider])
-        .filter_map(|provider| provider.env_key.clone())
-        .collect();
-    let is_login = |name: &OsString| {
-        let name = name.to_string_lossy();
-        LOGINS.contains(&&*name) || keys.iter().any(|key| *key == name)
-    };
+    let logins = login_variables(config);
     std::env::vars_os()
-        .filter(|(name, _)| !is_login(name))
+        .filter(|(name, _)| !logins.contains(&*name.to_string_lossy()))
         .collect()
+}
+
+/// The variables with logins and headers for models, MCP servers and exec servers.
+fn login_variables(config: &Config) -> BTreeSet<&str> {
+    let mut names = BTreeSet::from(LOGINS);
+    for provider in config.providers.values().chain([&config.model.provider]) {
+        names.extend(provider.env_key.as_deref());
+        names.extend(provider.env_http_headers.values().map(String::as_str));
+    }
+    for server in config.mcp.servers.values() {
+        if let McpTransport::Http {
+            bearer_token_env_var,
+            env_http_headers,
+            ..
+        } = &server.transport
+        {
+            names.extend(bearer_token_env_var.as_deref());
+            names.extend(env_http_headers.values().map(String::as_str));
+        }
+    }
+    for environment in config.environments.values() {
+        if let MachineReach::Url { token_variable, .. } = &environment.reach {
+            names.extend(token_variable.as_deref());
+        }
+    }
+    names
 }
 
 /// How a machine of the settings is reached.
