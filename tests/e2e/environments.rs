@@ -13,6 +13,9 @@ use crate::newer_requests::ScriptedThread;
 use crate::setup::{experimental_server, home_with};
 use crate::soak::message;
 
+/// What is answered to a message: `result` or `error`, nothing at all if it is null, and as usual if there is none.
+type Answers = Box<dyn FnMut(&Value) -> Option<Value> + Send>;
+
 /// An exec server that tells what it was sent, and closes its connections on request.
 pub(crate) struct ExecServer {
     pub(crate) url: String,
@@ -22,6 +25,14 @@ pub(crate) struct ExecServer {
 
 impl ExecServer {
     pub(crate) async fn start() -> Self {
+        Self::answering(|_| None).await
+    }
+
+    /// One that answers some messages in this way.
+    pub(crate) async fn answering(
+        answers: impl FnMut(&Value) -> Option<Value> + Send + 'static,
+    ) -> Self {
+        let mut answers: Answers = Box::new(answers);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("ws://{}", listener.local_addr().unwrap());
         let (told, received) = mpsc::unbounded_channel();
@@ -30,7 +41,7 @@ impl ExecServer {
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::select! {
-                    () = serve(stream, &told) => {}
+                    () = serve(stream, &told, &mut answers) => {}
                     () = dropped.notified() => {}
                 }
             }
@@ -43,7 +54,7 @@ impl ExecServer {
     }
 
     /// The next message with this method.
-    async fn wait_for(&mut self, method: &str) -> Value {
+    pub(crate) async fn wait_for(&mut self, method: &str) -> Value {
         loop {
             let message = self.received.recv().await.unwrap();
             if message["method"] == method {
@@ -51,9 +62,19 @@ impl ExecServer {
             }
         }
     }
+
+    /// All messages that have come so far.
+    pub(crate) fn received(&mut self) -> Vec<Value> {
+        std::iter::from_fn(|| self.received.try_recv().ok()).collect()
+    }
+
+    /// Closes the connection that is open.
+    pub(crate) fn drop_connection(&self) {
+        self.drop_connections.notify_waiters();
+    }
 }
 
-async fn serve(mut stream: TcpStream, told: &mpsc::UnboundedSender<Value>) {
+async fn serve(mut stream: TcpStream, told: &mpsc::UnboundedSender<Value>, answers: &mut Answers) {
     let head = upgrade(&mut stream).await;
     let head = json!({
         "method": "http",
@@ -61,7 +82,7 @@ async fn serve(mut stream: TcpStream, told: &mpsc::UnboundedSender<Value>) {
         "requestId": header(&head, "x-request-id"),
     });
     told.send(head).unwrap();
-    let mut socket = WebSocket::serve(stream, Default::default(), 1 << 20).await;
+    let mut socket = WebSocket::serve(stream, Default::default(), 1 << 22).await;
     while let Ok(SocketMessage::Text(text)) = socket.next().await {
         let message: Value = serde_json::from_str(&text).unwrap();
         let id = message["id"].clone();
@@ -75,12 +96,14 @@ async fn serve(mut stream: TcpStream, told: &mpsc::UnboundedSender<Value>) {
             Some("process/start") => {
                 json!({ "processId": message["params"]["processId"], "sandboxType": "none" })
             }
-            _ => Value::Null,
+            _ => json!({}),
         };
+        let answer = answers(&message).unwrap_or_else(|| json!({ "result": result }));
         told.send(message).unwrap();
-        if !id.is_null() {
-            let reply = json!({ "id": id, "result": result }).to_string();
-            let _ = socket.send(reply).await;
+        if !id.is_null() && !answer.is_null() {
+            let mut reply = answer;
+            reply["id"] = id;
+            let _ = socket.send(reply.to_string()).await;
         }
     }
 }
@@ -118,7 +141,7 @@ async fn a_registered_machine_is_described_by_its_exec_server() {
         json!({ "status": "ready", "error": null })
     );
     // A lost connection is opened again, for the same session.
-    exec.drop_connections.notify_waiters();
+    exec.drop_connection();
     let again = exec.wait_for("initialize").await;
     assert_eq!(again["params"]["resumeSessionId"], "s1");
     server.finish().await.unwrap();

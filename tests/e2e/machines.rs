@@ -5,9 +5,10 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Duration;
 
+use codex_environments::wire::{AccessEntry, AccessMode, PlaceKind, Sandbox, SandboxNetwork};
 use codex_environments::{
-    Carrier, ConfiguredEnvironment, Environments, ExecServer, MachineState, RemoteCommand,
-    RemoteExit, RemoteMachine, RemotePath,
+    Carrier, ConfiguredEnvironment, Environments, ExecServer, MachineError, MachineState,
+    RemoteCommand, RemoteExit, RemoteMachine, RemotePath,
 };
 use codex_exec::Launcher;
 use codex_http::{HttpPool, HttpSettings};
@@ -15,6 +16,7 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, PseudoRandom, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::environments::ExecServer as ExecServerStandIn;
 use crate::other_machine::{OtherMachine, Wire};
 use crate::setup::{PROGRAM, experimental_server, home_with, scripted_config};
 use crate::soak::message;
@@ -249,13 +251,16 @@ async fn a_thread_whose_machine_is_gone_never_works_here_instead() {
 
 #[tokio::test]
 async fn a_command_that_the_other_machine_does_not_confine_is_refused() {
-    let far = crate::environments::ExecServer::start().await;
+    let mut far = ExecServerStandIn::start().await;
     let replies = [runs("c1", "touch made"), message(0, "done")];
     let machine = OtherMachine::start().await;
     let mut thread = DistantThread::over(machine, &far.url, replies).await;
     thread.turn().await;
     let output = thread.output("c1").await;
     assert!(output.contains("does not confine"), "{output}");
+    let started = far.wait_for("process/start").await;
+    let ended = far.wait_for("process/terminate").await;
+    assert_eq!(ended["params"]["processId"], started["params"]["processId"]);
     assert!(!thread.here.path().join("made").exists());
     thread.server.finish().await.unwrap();
 }
@@ -432,10 +437,15 @@ async fn a_connection_that_is_cut_loses_no_line_and_doubles_none() {
     let (_environments, machine) = machine_at(wire.url());
     machine.facts().await.unwrap();
     let cutter = wire.clone();
+    let reached = machine.clone();
     let cutting = tokio::spawn(async move {
         let mut random = PseudoRandom::new(7);
         for number in 1..=CUTS {
             cutter.accepted(number).await;
+            // Every other connection becomes one, however slow this machine is.
+            if number % 2 == 0 {
+                reached.facts().await.unwrap();
+            }
             // The moments are what the test is about.
             tokio::time::sleep(Duration::from_millis(random.below(60) as u64)).await;
             cutter.cut();
@@ -478,6 +488,212 @@ async fn input_is_written_once_and_in_order_though_the_connection_is_cut() {
     }
     assert_eq!(process.control.exited().await, RemoteExit::Code(0));
     assert_eq!(far.read("work/lines").unwrap(), expected);
+}
+
+#[tokio::test]
+async fn a_long_file_is_written_anew_if_the_connection_is_lost_before_it_is_closed() {
+    let mut is_first = true;
+    let mut far = ExecServerStandIn::answering(move |message| {
+        let is_lost = message["method"] == "fs/close" && std::mem::take(&mut is_first);
+        is_lost.then_some(Value::Null)
+    })
+    .await;
+    let (_environments, machine) = machine_at(&far.url);
+    let content = vec![b'x'; 9 * 1024 * 1024];
+    let path = RemotePath::new("/far/file").unwrap();
+    let writing = tokio::spawn(async move { machine.write_file(&path, &content, None).await });
+    let first = far.wait_for("fs/close").await["params"]["handleId"].clone();
+    far.drop_connection();
+    writing.await.unwrap().unwrap();
+    let mut methods = Vec::new();
+    for message in far.received() {
+        let method = message["method"].as_str().unwrap();
+        if method.starts_with("fs/") {
+            assert_ne!(message["params"]["handleId"], first);
+            methods.push(method.to_owned());
+        }
+    }
+    let blocks = vec!["fs/writeBlock".to_owned(); 9];
+    let whole = [
+        vec!["fs/open".to_owned()],
+        blocks,
+        vec!["fs/close".to_owned()],
+    ];
+    assert_eq!(methods, whole.concat());
+}
+
+#[tokio::test]
+async fn a_long_file_is_whole_though_the_connection_is_cut() {
+    let far = OtherMachine::start().await;
+    let wire = Wire::to(&far).await;
+    let (_environments, machine) = machine_at(wire.url());
+    machine.facts().await.unwrap();
+    let content: Vec<u8> = (0..24 * 1024 * 1024_u32)
+        .map(|at| (at / 1000 % 251) as u8)
+        .collect();
+    let path = RemotePath::new(far.path("work/long").to_str().unwrap()).unwrap();
+    let mut random = PseudoRandom::new(11);
+    for number in 1..=3 {
+        let cutter = wire.clone();
+        let pause = Duration::from_millis(random.below(200) as u64);
+        // The moments are what the test is about.
+        let cutting = async {
+            tokio::time::sleep(pause).await;
+            cutter.cut();
+        };
+        let (written, ()) = tokio::join!(machine.write_file(&path, &content, None), cutting);
+        written.unwrap();
+        let found = fs::read(far.path("work/long")).unwrap();
+        assert!(found == content, "attempt {number}: {} bytes", found.len());
+        let read = machine.read_file(&path, content.len() as u64, 1 << 30, None);
+        assert!(read.await.unwrap() == content);
+    }
+}
+
+/// A command that is to be confined, on a machine that is a stand-in.
+fn confined_command(id: &str) -> RemoteCommand {
+    let folder = RemotePath::new("/far").unwrap();
+    let sandbox = Sandbox::of_entries(
+        vec![AccessEntry::special(
+            PlaceKind::Root,
+            None,
+            AccessMode::Read,
+        )],
+        SandboxNetwork::Restricted,
+        folder.clone(),
+        vec![folder.clone()],
+    );
+    RemoteCommand {
+        id: id.to_owned(),
+        argv: vec!["x".to_owned()],
+        cwd: folder,
+        env: BTreeMap::new(),
+        env_policy: Default::default(),
+        has_terminal: false,
+        takes_input: true,
+        sandbox: Some(sandbox),
+    }
+}
+
+fn refusal(text: &str) -> Option<Value> {
+    Some(json!({ "error": { "code": -32600, "message": text } }))
+}
+
+/// What a read of a command that runs is answered with.
+fn running() -> Option<Value> {
+    Some(
+        json!({ "result": { "chunks": [], "nextSeq": 1, "exited": false, "exitCode": null, "closed": false } }),
+    )
+}
+
+/// Starts a command whose first answer is lost.
+async fn start_with_lost_answer(far: &mut ExecServerStandIn, id: &str) -> Result<(), MachineError> {
+    let (_environments, machine) = machine_at(&far.url);
+    let command = confined_command(id);
+    let starting = tokio::spawn(async move { machine.start(command).await.map(drop) });
+    far.wait_for("process/start").await;
+    far.drop_connection();
+    starting.await.unwrap()
+}
+
+#[tokio::test]
+async fn a_command_whose_confinement_is_not_known_is_ended() {
+    let mut starts = 0;
+    let mut far = ExecServerStandIn::answering(move |message| match message["method"].as_str() {
+        Some("process/start") => {
+            starts += 1;
+            if starts == 1 {
+                Some(Value::Null)
+            } else {
+                refusal("there is a process already")
+            }
+        }
+        Some("process/read") => running(),
+        _ => None,
+    })
+    .await;
+    let started = start_with_lost_answer(&mut far, "1-x").await;
+    assert_eq!(started, Err(MachineError::Unconfined));
+    let ended = far.wait_for("process/terminate").await;
+    assert_eq!(ended["params"]["processId"], "1-x");
+}
+
+#[tokio::test]
+async fn a_repeated_start_that_is_refused_says_why_it_was_refused_first() {
+    let mut starts = 0;
+    let mut far = ExecServerStandIn::answering(move |message| match message["method"].as_str() {
+        Some("process/start") => {
+            starts += 1;
+            if starts == 1 {
+                Some(Value::Null)
+            } else {
+                refusal("512 processes run already")
+            }
+        }
+        Some("process/read") => refusal("there is no process"),
+        _ => None,
+    })
+    .await;
+    let started = start_with_lost_answer(&mut far, "1-x").await;
+    let problem = started.unwrap_err().to_string();
+    assert_eq!(problem, "512 processes run already");
+}
+
+#[tokio::test]
+async fn input_that_is_refused_and_a_read_that_fails_end_the_command() {
+    for refused in ["process/write", "process/read"] {
+        let mut far = ExecServerStandIn::answering(move |message| {
+            let id = &message["params"]["processId"];
+            match message["method"].as_str() {
+                Some("process/start") => {
+                    Some(json!({ "result": { "processId": id, "sandboxType": "some" } }))
+                }
+                Some(method) if method == refused => refusal("it is full"),
+                Some("process/write") => Some(json!({ "result": { "status": "accepted" } })),
+                Some("process/read") => running(),
+                _ => None,
+            }
+        })
+        .await;
+        let (_environments, machine) = machine_at(&far.url);
+        let process = machine.start(confined_command("1-x")).await.unwrap();
+        process.control.write(b"input");
+        if refused == "process/read" {
+            far.wait_for("process/write").await;
+            far.drop_connection();
+        }
+        match process.control.exited().await {
+            RemoteExit::Lost(reason) => assert!(reason.contains("it is full"), "{reason}"),
+            exit => panic!("{exit:?}"),
+        }
+        let ended = far.wait_for("process/terminate").await;
+        assert_eq!(ended["params"]["processId"], "1-x");
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_the_lost_connection_still_has_is_asked_for_again() {
+    let mut resumes = 0;
+    let mut far = ExecServerStandIn::answering(move |message| {
+        if message["params"]["resumeSessionId"].is_null() {
+            return None;
+        }
+        resumes += 1;
+        let in_use = json!({ "error": { "code": -32010, "message": "another connection has it" } });
+        (resumes <= 3).then_some(in_use)
+    })
+    .await;
+    let (_environments, machine) = machine_at(&far.url);
+    machine.facts().await.unwrap();
+    far.drop_connection();
+    let status: Value = machine
+        .request("environment/status", &json!({}))
+        .await
+        .unwrap();
+    assert_eq!(status["status"], "ready");
+    for _ in 0..5 {
+        far.wait_for("initialize").await;
+    }
 }
 
 #[tokio::test]
@@ -536,10 +752,7 @@ async fn an_exec_server_that_is_not_there_says_so_and_is_tried_again() {
 #[tokio::test]
 async fn no_secret_of_this_machine_goes_there() {
     let machine = OtherMachine::start().await;
-    let replies = [
-        runs("c1", "env > variables; cat /proc/$PPID/environ > of-server"),
-        message(0, "done"),
-    ];
+    let replies = [runs("c1", "env > variables"), message(0, "done")];
     let url = machine.url();
     let model = ModelServer::start(replies).await.unwrap();
     let config = scripted_config(&model, CONFINED);
@@ -562,6 +775,53 @@ async fn no_secret_of_this_machine_goes_there() {
     for secret in ["sk-secret-1", "secret-2", "secret-3"] {
         assert!(!told.contains(secret), "{told}");
     }
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_program_that_reaches_a_machine_gets_no_logins() {
+    let there = tempfile::tempdir().unwrap();
+    let there = dunce::canonicalize(there.path()).unwrap();
+    let model = ModelServer::start([runs("c1", "true"), message(0, "done")])
+        .await
+        .unwrap();
+    let script = format!("env > {there:?}/variables; exec {PROGRAM:?} exec-server --listen stdio");
+    let config = format!(
+        "{}env_key = \"MODEL_KEY\"\nenv_http_headers = {{ \"X-Key\" = \"MODEL_HEADER\" }}\n\
+         [mcp_servers.far]\nurl = \"http://127.0.0.1:1\"\nenabled = false\n\
+         bearer_token_env_var = \"MCP_LOGIN\"\nenv_http_headers = {{ \"X-Key\" = \"MCP_HEADER\" }}\n\
+         [environments.other]\nurl = \"ws://127.0.0.1:1\"\nbearer_token_env_var = \"MACHINE_LOGIN\"\n\
+         [environments.box]\ncommand = [\"/bin/sh\", \"-c\", {script:?}]\n",
+        scripted_config(&model, CONFINED),
+    );
+    let home = home_with(&config);
+    let secret = [
+        "MODEL_KEY",
+        "MODEL_HEADER",
+        "MCP_LOGIN",
+        "MCP_HEADER",
+        "MACHINE_LOGIN",
+        "OPENAI_API_KEY",
+        "CODEX_API_KEY",
+        "CODEX_ACCESS_TOKEN",
+        "CODEX_CONNECTORS_TOKEN",
+    ];
+    let mut variables = secret.map(|name| (name, "secret-value")).to_vec();
+    variables.push(("SSH_SETTING", "kept"));
+    let mut server = AppServer::start_in(PROGRAM, home.path(), &variables).unwrap();
+    server.initialize_experimental().await;
+    let environments = json!([{ "environmentId": "box", "cwd": there }]);
+    let started = server
+        .result("thread/start", json!({ "environments": environments }))
+        .await;
+    let id = started["thread"]["id"].as_str().unwrap().to_owned();
+    server.run_turn(&id, "go").await;
+    let told = fs::read_to_string(there.join("variables")).unwrap();
+    assert!(told.contains("SSH_SETTING=kept"), "{told}");
+    for name in secret {
+        assert!(!told.contains(&format!("{name}=")), "{told}");
+    }
+    assert!(!told.contains("secret-value"), "{told}");
     server.finish().await.unwrap();
 }
 
@@ -601,5 +861,36 @@ async fn an_mcp_server_of_the_settings_runs_on_the_machine_that_they_name() {
     let called = server.result("mcpServer/tool/call", params).await;
     let text = called["content"][0]["text"].as_str().unwrap();
     assert_eq!(text, cwd.to_str().unwrap());
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_mcp_server_of_another_machine_that_takes_no_input_fails_with_the_reason() {
+    let far = ExecServerStandIn::answering(|message| match message["method"].as_str() {
+        Some("process/write") => refusal("it is full"),
+        Some("process/read") => running(),
+        _ => None,
+    })
+    .await;
+    let model = ModelServer::start([]).await.unwrap();
+    let settings = format!(
+        "[mcp_servers.srv]\ncommand = \"x\"\nenvironment_id = \"box\"\ncwd = \"/far\"\n\
+         [environments.box]\nurl = {:?}\n",
+        far.url
+    );
+    let home = home_with(&format!("{}{settings}", scripted_config(&model, CONFINED)));
+    let mut server = experimental_server(&home).await;
+    server.start_thread().await;
+    loop {
+        let told = server
+            .wait_for("mcpServer/startupStatus/updated")
+            .await
+            .unwrap();
+        if told["params"]["status"] != "starting" {
+            assert_eq!(told["params"]["status"], "failed", "{told}");
+            let problem = told["params"]["error"].as_str().unwrap();
+            break assert!(problem.contains("it is full"), "{told}");
+        }
+    }
     server.finish().await.unwrap();
 }

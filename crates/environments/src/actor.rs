@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::Instant;
@@ -17,11 +19,14 @@ use crate::routes::{Numbered, ProcessRoute, Routes};
 use crate::state::{CONFIRMED, ConnectionChange, MachineError, MachineState};
 use crate::wire::{
     ClosedNotification, ExitedNotification, OutputNotification, ProcessRead, ProcessTerminate,
-    StartedProcess, code,
+    ReadOutput, StartedProcess, WrittenInput, code,
 };
 
 /// How long a lost connection is opened again.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(45);
+/// How long it is opened again if the server says that the lost connection still has the session. A server that cannot see that
+/// the other side is gone finds out within this time.
+const IN_USE_LIMIT: Duration = Duration::from_secs(150);
 /// The pauses between attempts grow from the first to the last.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_PAUSE: Duration = Duration::from_secs(3);
@@ -56,8 +61,22 @@ pub(crate) struct Call {
     pub(crate) method: &'static str,
     pub(crate) params: Box<RawValue>,
     pub(crate) reply: Option<oneshot::Sender<RequestAnswer>>,
-    /// The command that it starts.
-    pub(crate) start_of: Option<String>,
+    pub(crate) kind: CallKind,
+}
+
+/// What a lost connection means for a request.
+#[derive(Debug)]
+pub(crate) enum CallKind {
+    /// It is sent again: it carries an id, or changes nothing if it was done.
+    Repeatable,
+    /// It starts this command.
+    StartOf(String),
+    /// It ends this command, now or when there is a connection again.
+    EndOf(String),
+    /// It is input for this command, which cannot go on without it.
+    InputOf(String),
+    /// It is about something that the connection with this number has, and nothing on another one.
+    OnConnection(u64),
 }
 
 /// What an answer is for.
@@ -65,16 +84,35 @@ pub(crate) struct Call {
 enum Purpose {
     Caller {
         reply: Option<oneshot::Sender<RequestAnswer>>,
-        start_of: Option<String>,
+        kind: CallKind,
     },
-    /// Output of this command that was missed.
-    MissedOutput(String),
+    /// Output of a command that was missed.
+    MissedOutput {
+        process: String,
+        /// Why input of it was not taken. That is how it is if the command has ended, and the end of it otherwise.
+        refused_input: Option<String>,
+    },
     /// Whether this command has started, whose answer was lost.
     Confirmation {
         process: String,
         reply: Option<oneshot::Sender<RequestAnswer>>,
+        /// What the repeated request was refused with, which is the reason if it has not started.
+        refusal: MachineError,
         left: u32,
     },
+}
+
+impl Purpose {
+    /// The command that it starts.
+    fn start_of(&self) -> Option<&str> {
+        match self {
+            Self::Caller {
+                kind: CallKind::StartOf(process),
+                ..
+            } => Some(process),
+            _ => None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -125,6 +163,10 @@ pub(crate) struct ConnectionActor {
     was_given_up: bool,
     wants_link: bool,
     pause: Duration,
+    /// The number of the last connection.
+    links: Arc<AtomicU64>,
+    /// Whether the server has said in this session that it confines a command.
+    has_confined: bool,
     last_id: u64,
     open: BTreeMap<u64, OpenRequest>,
     waiting_for_link: Vec<oneshot::Sender<Result<(), MachineError>>>,
@@ -141,6 +183,7 @@ impl ConnectionActor {
         state: watch::Sender<MachineState>,
         facts: watch::Sender<Option<Arc<MachineFacts>>>,
         changes: broadcast::Sender<ConnectionChange>,
+        links: Arc<AtomicU64>,
     ) -> Self {
         Self {
             id,
@@ -155,6 +198,8 @@ impl ConnectionActor {
             was_given_up: false,
             wants_link: false,
             pause: FIRST_PAUSE,
+            links,
+            has_confined: false,
             // The first is that of `initialize`.
             last_id: 1,
             open: BTreeMap::new(),
@@ -187,6 +232,7 @@ impl ConnectionActor {
                 }
             };
             self.session = Some(session);
+            self.links.fetch_add(1, Ordering::Relaxed);
             self.facts.send_replace(Some(Arc::new(facts)));
             self.state.send_replace(MachineState::Ready);
             for waiting in self.waiting_for_link.drain(..) {
@@ -221,15 +267,24 @@ impl ConnectionActor {
         &mut self,
         requests: &mut mpsc::UnboundedReceiver<ActorRequest>,
     ) -> Option<Result<OpenedLink, String>> {
-        let deadline = self.lost_since.map(|since| since + GIVE_UP_AFTER);
+        let lost_since = self.lost_since;
+        let deadline = lost_since.map(|since| since + GIVE_UP_AFTER);
+        let mut limit = deadline;
         loop {
             let carrier = Arc::clone(&self.carrier);
             let resources = self.resources.clone();
             let session = self.session.clone();
             let attempt = async move { carrier.open(&resources, session).await };
-            let Some(attempt) = self.during(attempt, deadline, requests).await? else {
-                let lost = &self.lost_reason;
-                return Some(Err(format!("the connection was lost ({lost})")));
+            let until = deadline
+                .filter(|deadline| Instant::now() < *deadline)
+                .or(limit);
+            let Some(attempt) = self.during(attempt, until, requests).await? else {
+                let reason = format!("the connection was lost ({})", self.lost_reason);
+                if limit.is_none_or(|limit| Instant::now() >= limit) {
+                    return Some(Err(reason));
+                }
+                self.stop_waiting(&reason);
+                continue;
             };
             let reason = match attempt {
                 Ok(opened) => return Some(Ok(opened)),
@@ -239,19 +294,31 @@ impl ConnectionActor {
                     );
                     continue;
                 }
-                Err(OpenError::Failed(reason)) => reason,
+                Err(OpenError::InUse(reason)) => {
+                    limit = lost_since.map(|since| since + IN_USE_LIMIT);
+                    reason
+                }
+                Err(OpenError::Failed(reason)) => {
+                    limit = deadline;
+                    reason
+                }
             };
-            let Some(deadline) = deadline else {
+            let (Some(deadline), Some(limit)) = (deadline, limit) else {
                 return Some(Err(reason));
             };
             let pause = self.pause;
             self.pause = (pause * 2).min(LAST_PAUSE);
-            if Instant::now() + pause >= deadline {
-                let lost = &self.lost_reason;
-                return Some(Err(format!("the connection was lost ({lost}): {reason}")));
+            let lost = &self.lost_reason;
+            let reason = format!("the connection was lost ({lost}): {reason}");
+            let next = Instant::now() + pause;
+            if next >= limit {
+                return Some(Err(reason));
+            }
+            if next >= deadline {
+                self.stop_waiting(&reason);
             }
             let waiting = tokio::time::sleep(pause);
-            self.during(waiting, Some(deadline), requests).await?;
+            self.during(waiting, Some(limit), requests).await?;
         }
     }
 
@@ -282,21 +349,41 @@ impl ConnectionActor {
 
     /// Ends all that waits. Later requests try again.
     fn give_up(&mut self, reason: &str) {
-        let reason = format!("the machine `{}` cannot be reached: {reason}", self.id);
-        let was_connected = self.lost_since.take().is_some();
+        let reason = self.unreachable(reason);
         self.wants_link = false;
         self.pause = FIRST_PAUSE;
-        self.state
-            .send_replace(MachineState::Disconnected(reason.clone()));
-        for waiting in self.waiting_for_link.drain(..) {
-            let _ = waiting.send(Err(MachineError::Unreachable(reason.clone())));
-        }
-        for (_, request) in std::mem::take(&mut self.open) {
-            self.fail(request, &reason);
-        }
+        self.fail_calls(&reason);
         // They may go on there. If the session is there again, they are ended.
         self.abandoned.extend(self.routes.lose_all(&reason));
-        if was_connected {
+        if self.lost_since.take().is_some() {
+            self.tell_given_up();
+        }
+    }
+
+    /// Ends all that waits for an answer, though commands are not lost yet.
+    fn stop_waiting(&mut self, reason: &str) {
+        self.fail_calls(&self.unreachable(reason));
+        self.tell_given_up();
+    }
+
+    fn unreachable(&self, reason: &str) -> String {
+        format!("the machine `{}` cannot be reached: {reason}", self.id)
+    }
+
+    /// Ends all requests that wait.
+    fn fail_calls(&mut self, reason: &str) {
+        self.state
+            .send_replace(MachineState::Disconnected(reason.to_owned()));
+        for waiting in self.waiting_for_link.drain(..) {
+            let _ = waiting.send(Err(MachineError::Unreachable(reason.to_owned())));
+        }
+        for (_, request) in std::mem::take(&mut self.open) {
+            self.fail(request, MachineError::Unreachable(reason.to_owned()));
+        }
+    }
+
+    fn tell_given_up(&mut self) {
+        if !self.was_given_up {
             self.was_given_up = true;
             self.tell_change(false);
         }
@@ -305,45 +392,67 @@ impl ConnectionActor {
     /// Ends all that was begun in the session, which is gone.
     fn lose_session(&mut self, reason: &str) {
         self.session = None;
+        self.has_confined = false;
         self.abandoned.clear();
         let reason = format!("the machine `{}`: {reason}", self.id);
         let begun: Vec<u64> = (self.open.iter())
-            .filter(|(_, request)| request.sent > 0)
+            .filter(|(_, request)| {
+                request.sent > 0 || matches!(request.purpose, Purpose::Confirmation { .. })
+            })
             .map(|(id, _)| *id)
             .collect();
         for id in begun {
             if let Some(request) = self.open.remove(&id) {
-                self.fail(request, &reason);
+                self.fail(request, MachineError::Unreachable(reason.clone()));
             }
         }
         // Commands that wait for their start are not lost.
         let waiting: HashSet<String> = (self.open.values())
-            .filter_map(|request| match &request.purpose {
-                Purpose::Caller { start_of, .. } => start_of.clone(),
-                _ => None,
-            })
+            .filter_map(|request| request.purpose.start_of().map(str::to_owned))
             .collect();
         self.routes.lose_all_but(&waiting, &reason);
     }
 
-    fn fail(&mut self, request: OpenRequest, reason: &str) {
-        match request.purpose {
-            Purpose::Caller { reply, start_of } => {
-                if let Some(process) = start_of.filter(|_| request.sent > 0) {
-                    self.abandoned.insert(process);
+    fn fail(&mut self, request: OpenRequest, reason: MachineError) {
+        let reply = match request.purpose {
+            Purpose::Caller { reply, kind } => {
+                match kind {
+                    CallKind::StartOf(process) if request.sent > 0 => {
+                        self.abandoned.insert(process);
+                    }
+                    CallKind::EndOf(process) => {
+                        self.abandoned.insert(process);
+                    }
+                    CallKind::InputOf(process) => self.lose_process(process, &reason.to_string()),
+                    CallKind::StartOf(_) | CallKind::Repeatable | CallKind::OnConnection(_) => {}
                 }
-                if let Some(reply) = reply {
-                    let _ = reply.send(Err(MachineError::Unreachable(reason.to_owned())));
-                }
+                reply
             }
             Purpose::Confirmation { process, reply, .. } => {
                 self.abandoned.insert(process);
-                if let Some(reply) = reply {
-                    let _ = reply.send(Err(MachineError::Unreachable(reason.to_owned())));
-                }
+                reply
             }
-            Purpose::MissedOutput(_) => {}
+            Purpose::MissedOutput { .. } => None,
+        };
+        if let Some(reply) = reply {
+            let _ = reply.send(Err(reason));
         }
+    }
+
+    /// Ends a command that cannot go on, for this reason, here and there.
+    fn lose_process(&mut self, process: String, reason: &str) {
+        if !self.routes.lose(&process, reason) {
+            return;
+        }
+        if self.state_is_ready() {
+            self.push_terminate(process);
+        } else {
+            self.abandoned.insert(process);
+        }
+    }
+
+    fn state_is_ready(&self) -> bool {
+        *self.state.borrow() == MachineState::Ready
     }
 
     /// Takes a request of the handle.
@@ -352,7 +461,7 @@ impl ConnectionActor {
             ActorRequest::Connect(reply) => {
                 self.wants_link = true;
                 if let Some(reply) = reply {
-                    if *self.state.borrow() == MachineState::Ready {
+                    if self.state_is_ready() {
                         let _ = reply.send(Ok(()));
                     } else {
                         self.waiting_for_link.push(reply);
@@ -363,11 +472,18 @@ impl ConnectionActor {
             ActorRequest::Abandon(id) => self.abandon(id),
             ActorRequest::Call(call) => {
                 let is_for_somebody = call.reply.is_some();
-                if self.open.len() >= MAX_OPEN_REQUESTS {
-                    if let Some(reply) = call.reply {
-                        let reason =
-                            format!("too many requests wait for the machine `{}`", self.id);
-                        let _ = reply.send(Err(MachineError::Unreachable(reason)));
+                let ends_command = matches!(call.kind, CallKind::EndOf(_));
+                if self.open.len() >= MAX_OPEN_REQUESTS && !ends_command {
+                    let reason = format!("too many requests wait for the machine `{}`", self.id);
+                    let reason = MachineError::Unreachable(reason);
+                    match (call.reply, call.kind) {
+                        (Some(reply), _) => {
+                            let _ = reply.send(Err(reason));
+                        }
+                        (None, CallKind::InputOf(process)) => {
+                            self.lose_process(process, &reason.to_string());
+                        }
+                        (None, _) => {}
                     }
                     return;
                 }
@@ -381,7 +497,7 @@ impl ConnectionActor {
                     call.params,
                     Purpose::Caller {
                         reply: call.reply,
-                        start_of: call.start_of,
+                        kind: call.kind,
                     },
                 );
             }
@@ -401,16 +517,19 @@ impl ConnectionActor {
         self.last_id
     }
 
-    fn push_read(&mut self, process: String, after: u64) {
+    fn push_read(&mut self, process: String, after: u64) -> u64 {
         let params = read_params(&process, after);
-        self.push("process/read", params, Purpose::MissedOutput(process));
+        let purpose = Purpose::MissedOutput {
+            process,
+            refused_input: None,
+        };
+        self.push("process/read", params, purpose)
     }
 
     fn abandon(&mut self, id: String) {
         let was_known = self.routes.remove(&id);
-        let start = self.open.iter().find(|(_, request)| {
-            matches!(&request.purpose, Purpose::Caller { start_of: Some(process), .. } if *process == id)
-        });
+        let start =
+            (self.open.iter()).find(|(_, request)| request.purpose.start_of() == Some(&*id));
         match start.map(|(number, request)| (*number, request.sent)) {
             // It was never asked for.
             Some((number, 0)) => {
@@ -425,13 +544,14 @@ impl ConnectionActor {
     }
 
     fn push_terminate(&mut self, process_id: String) {
+        let kind = CallKind::EndOf(process_id.clone());
         let params = serde_json::value::to_raw_value(&ProcessTerminate { process_id });
         if let Ok(params) = params {
-            let nobody = Purpose::Caller {
-                reply: None,
-                start_of: None,
-            };
-            self.push("process/terminate", params, nobody);
+            self.push(
+                "process/terminate",
+                params,
+                Purpose::Caller { reply: None, kind },
+            );
         }
     }
 
@@ -445,28 +565,28 @@ impl ConnectionActor {
         for request in self.open.values_mut() {
             request.not_before = None;
         }
-        self.open
-            .retain(|_, request| !matches!(request.purpose, Purpose::MissedOutput(_)));
+        let is_read = |request: &OpenRequest| {
+            matches!(
+                request.purpose,
+                Purpose::MissedOutput {
+                    refused_input: None,
+                    ..
+                }
+            )
+        };
+        self.open.retain(|_, request| !is_read(request));
         for process in std::mem::take(&mut self.abandoned) {
             self.push_terminate(process);
         }
-        let mut to_send: Vec<u64> = self.open.keys().copied().collect();
+        let waiting: Vec<u64> = self.open.keys().copied().collect();
+        // Reads come first: the server forgets output of commands that have ended when others are started.
+        let mut to_send = Vec::new();
         for (process, after) in self.routes.read_all() {
             if !self.is_unstarted(&process) {
-                self.last_id += 1;
-                let id = self.last_id;
-                let params = read_params(&process, after);
-                let request = OpenRequest {
-                    method: "process/read",
-                    params,
-                    purpose: Purpose::MissedOutput(process),
-                    sent: 0,
-                    not_before: None,
-                };
-                self.open.insert(id, request);
-                to_send.push(id);
+                to_send.push(self.push_read(process, after));
             }
         }
+        to_send.extend(waiting);
         let mut ticks = tokio::time::interval(TICK);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut heard = Instant::now();
@@ -513,7 +633,10 @@ impl ConnectionActor {
                     if is_in_use && silence >= ASK_AFTER && !asked_for_life {
                         asked_for_life = true;
                         if let Ok(params) = serde_json::value::to_raw_value(&serde_json::json!({})) {
-                            let nobody = Purpose::Caller { reply: None, start_of: None };
+                            let nobody = Purpose::Caller {
+                                reply: None,
+                                kind: CallKind::Repeatable,
+                            };
                             self.push("environment/status", params, nobody);
                         }
                     }
@@ -525,10 +648,11 @@ impl ConnectionActor {
         }
     }
 
-    /// Whether the start of a command was not sent.
+    /// Whether it is not known yet that a command has started.
     fn is_unstarted(&self, process: &str) -> bool {
-        self.open.values().any(|request| {
-            matches!(&request.purpose, Purpose::Caller { start_of: Some(id), .. } if id == process)
+        (self.open.values()).any(|request| match &request.purpose {
+            Purpose::Confirmation { process: id, .. } => id == process,
+            purpose => purpose.start_of() == Some(process),
         })
     }
 
@@ -541,6 +665,17 @@ impl ConnectionActor {
             return Ok(());
         }
         if request.not_before.is_some() {
+            return Ok(());
+        }
+        let is_of_another = matches!(
+            &request.purpose,
+            Purpose::Caller { kind: CallKind::OnConnection(number), .. }
+                if *number != self.links.load(Ordering::Relaxed)
+        );
+        if is_of_another {
+            if let Some(request) = self.open.remove(&id) {
+                self.fail(request, MachineError::Interrupted);
+            }
             return Ok(());
         }
         request.sent += 1;
@@ -609,54 +744,86 @@ impl ConnectionActor {
 
     async fn take_answer(&mut self, request: OpenRequest, answer: RequestAnswer) {
         match request.purpose {
-            Purpose::MissedOutput(process) => {
-                let read = answer.and_then(|answer| {
-                    serde_json::from_str(answer.get())
-                        .map_err(|error| MachineError::Unreadable(error.to_string()))
-                });
-                match read {
-                    Ok(read) => self.routes.take_read(&process, read).await,
-                    Err(error) => {
-                        let reason = format!("the machine `{}`: {error}", self.id);
-                        self.routes.fail_read(&process, &reason);
+            Purpose::MissedOutput {
+                process,
+                refused_input,
+            } => {
+                let read = answer.and_then(|answer| parsed::<ReadOutput>(&answer));
+                let problem = match read {
+                    Ok(read) => {
+                        let is_over = read.exited;
+                        self.routes.take_read(&process, read).await;
+                        refused_input.filter(|_| !is_over)
                     }
+                    Err(error) => Some(format!("the machine `{}`: {error}", self.id)),
+                };
+                if let Some(reason) = problem {
+                    self.lose_process(process, &reason);
                 }
             }
             Purpose::Confirmation {
                 process,
                 reply,
+                refusal,
                 left,
-            } => self.take_confirmation(process, reply, left, answer),
-            Purpose::Caller { reply, start_of } => {
-                let is_repeated = request.sent > 1;
-                let says_known = matches!(
-                    &answer,
-                    Err(MachineError::Refused { code, .. }) if *code == code::REFUSED
-                );
-                match start_of {
-                    // It was started by the message before, whose answer was lost.
-                    Some(process) if is_repeated && says_known => {
-                        self.push_confirmation(process, reply, CONFIRMATIONS, false);
+            } => self.take_confirmation(process, reply, refusal, left, answer),
+            Purpose::Caller { reply, kind } => match kind {
+                CallKind::StartOf(process) => {
+                    let is_repeated = request.sent > 1;
+                    match answer {
+                        // It was started by the message before, whose answer was lost.
+                        Err(refusal) if is_repeated && refusal.has_code(code::REFUSED) => {
+                            self.push_confirmation(process, reply, refusal, CONFIRMATIONS, false);
+                        }
+                        answer => self.answer_start(reply, process, answer),
                     }
-                    start_of => self.answer_caller(reply, start_of, answer),
                 }
-            }
+                CallKind::InputOf(process) => self.take_input_answer(process, answer),
+                CallKind::Repeatable | CallKind::EndOf(_) | CallKind::OnConnection(_) => {
+                    if let Some(reply) = reply {
+                        let _ = reply.send(answer);
+                    }
+                }
+            },
         }
     }
 
-    fn answer_caller(
+    /// Input that is not taken leaves a hole in what the command reads.
+    fn take_input_answer(&mut self, process: String, answer: RequestAnswer) {
+        let written = answer.and_then(|answer| parsed::<WrittenInput>(&answer));
+        let problem = match written {
+            Ok(written) if written.status == WrittenInput::ACCEPTED => return,
+            Ok(written) => sentence(&written.status),
+            Err(error) => error.to_string(),
+        };
+        if !self.routes.runs(&process) {
+            return;
+        }
+        // Perhaps it has ended.
+        let reason = format!(
+            "the machine `{}` did not take input of the command: {problem}",
+            self.id
+        );
+        let params = read_params(&process, 0);
+        let purpose = Purpose::MissedOutput {
+            process,
+            refused_input: Some(reason),
+        };
+        self.push("process/read", params, purpose);
+    }
+
+    fn answer_start(
         &mut self,
         reply: Option<oneshot::Sender<RequestAnswer>>,
-        start_of: Option<String>,
+        process: String,
         answer: RequestAnswer,
     ) {
         let has_failed = answer.is_err();
+        let started = (answer.as_ref().ok()).and_then(|answer| parsed(answer).ok());
+        self.has_confined |= started.is_some_and(|started: StartedProcess| started.is_confined());
         let taken = match reply {
             Some(reply) => reply.send(answer).is_ok(),
             None => true,
-        };
-        let Some(process) = start_of else {
-            return;
         };
         let is_abandoned = self.abandoned.remove(&process);
         if has_failed {
@@ -671,6 +838,7 @@ impl ConnectionActor {
         &mut self,
         process: String,
         reply: Option<oneshot::Sender<RequestAnswer>>,
+        refusal: MachineError,
         left: u32,
         later: bool,
     ) {
@@ -678,6 +846,7 @@ impl ConnectionActor {
         let purpose = Purpose::Confirmation {
             process,
             reply,
+            refusal,
             left,
         };
         let id = self.push("process/read", params, purpose);
@@ -690,26 +859,34 @@ impl ConnectionActor {
         &mut self,
         process: String,
         reply: Option<oneshot::Sender<RequestAnswer>>,
+        refusal: MachineError,
         left: u32,
         answer: RequestAnswer,
     ) {
         match answer {
             Ok(_) => {
+                // How it is confined was in the answer that is lost. A server that has confined a command before confines this one.
                 let started = StartedProcess {
                     process_id: process.clone(),
-                    sandbox_type: Some(CONFIRMED.to_owned()),
+                    sandbox_type: self.has_confined.then(|| CONFIRMED.to_owned()),
                 };
                 let answer = serde_json::value::to_raw_value(&started)
                     .map_err(|error| MachineError::Unreadable(error.to_string()));
-                self.answer_caller(reply, Some(process.clone()), answer);
+                self.answer_start(reply, process.clone(), answer);
                 if self.routes.has(&process) {
                     self.push_read(process, 0);
                 }
             }
-            Err(_) if left > 0 => self.push_confirmation(process, reply, left - 1, true),
-            Err(error) => self.answer_caller(reply, Some(process), Err(error)),
+            Err(_) if left > 0 => {
+                self.push_confirmation(process, reply, refusal, left - 1, true);
+            }
+            Err(_) => self.answer_start(reply, process, Err(refusal)),
         }
     }
+}
+
+fn parsed<T: DeserializeOwned>(answer: &RawValue) -> Result<T, MachineError> {
+    serde_json::from_str(answer.get()).map_err(|error| MachineError::Unreadable(error.to_string()))
 }
 
 fn read_params(process: &str, after: u64) -> Box<RawValue> {

@@ -83,6 +83,8 @@ pub(crate) struct OpenedLink {
 pub(crate) enum OpenError {
     /// The server does not know the session.
     UnknownSession(String),
+    /// Another connection has the session: the lost one, if the server has not seen its end yet.
+    InUse(String),
     /// For this reason, which may pass.
     Failed(String),
 }
@@ -291,6 +293,7 @@ async fn initialize(
             let reason = sentence(&refusal.message);
             return Err(match refusal.code {
                 code::REFUSED if is_resumed => OpenError::UnknownSession(reason),
+                code::SESSION_IN_USE => OpenError::InUse(reason),
                 _ => OpenError::Failed(format!("the exec server refuses: {reason}")),
             });
         }

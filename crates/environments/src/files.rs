@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::RemoteMachine;
@@ -14,6 +15,9 @@ use crate::wire::{
 
 /// A longer file goes in blocks of this length.
 const BLOCK: usize = 1024 * 1024;
+
+/// How often something is done with a handle from the beginning, if the connection is lost that the handle belongs to.
+const HANDLE_TRIES: usize = 5;
 
 /// The longest file that goes in one message.
 const WHOLE_FILE: u64 = 8 * 1024 * 1024;
@@ -96,32 +100,54 @@ impl RemoteMachine {
                 Ok(content)
             };
         }
+        let mut read = Err(MachineError::Interrupted);
+        for _ in 0..HANDLE_TRIES {
+            read = self.read_blocks(path, limit, sandbox).await;
+            if read != Err(MachineError::Interrupted) {
+                break;
+            }
+        }
+        match read? {
+            Some(content) => Ok(content),
+            None => Err(too_long()),
+        }
+    }
+
+    /// Reads a file over one connection; none if it has more than `limit` bytes.
+    async fn read_blocks(
+        &self,
+        path: &RemotePath,
+        limit: u64,
+        sandbox: Option<&Sandbox<RemotePath>>,
+    ) -> Result<Option<Vec<u8>>, MachineError> {
         let handle = self.open_file(path, OpenMode::Read, sandbox).await?;
         let mut content = Vec::new();
         let read = loop {
             let params = ReadBlock {
-                handle_id: handle.clone(),
+                handle_id: handle.id.clone(),
                 offset: content.len() as u64,
                 len: BLOCK as u64,
             };
-            match self.request::<_, FileBlock>("fs/readBlock", &params).await {
+            match handle
+                .request::<_, FileBlock>("fs/readBlock", &params)
+                .await
+            {
                 Ok(block) => {
                     let is_last = block.eof || block.chunk.0.is_empty();
                     content.extend_from_slice(&block.chunk.0);
                     if content.len() as u64 > limit {
-                        break Err(too_long());
+                        break Ok(None);
                     }
                     if is_last {
-                        break Ok(());
+                        break Ok(Some(()));
                     }
                 }
                 Err(error) => break Err(error),
             }
         };
-        let closed = self.close_file(handle).await;
-        read?;
-        closed?;
-        Ok(content)
+        // What was read is there, whatever becomes of the handle.
+        let _ = handle.close().await;
+        Ok(read?.map(|()| content))
     }
 
     /// Writes a file whole.
@@ -145,21 +171,38 @@ impl RemoteMachine {
             let _: Nothing = self.request("fs/writeFile", &params).await?;
             return Ok(());
         }
+        let mut written = Err(MachineError::Interrupted);
+        for _ in 0..HANDLE_TRIES {
+            written = self.write_blocks(path, content, sandbox).await;
+            if written != Err(MachineError::Interrupted) {
+                break;
+            }
+        }
+        written
+    }
+
+    /// Writes a file over one connection: a handle ends with it, and another one knows nothing of what was written.
+    async fn write_blocks(
+        &self,
+        path: &RemotePath,
+        content: &[u8],
+        sandbox: Option<&Sandbox<RemotePath>>,
+    ) -> Result<(), MachineError> {
         let handle = self.open_file(path, OpenMode::Replace, sandbox).await?;
         let mut written = Ok(());
         for (number, block) in content.chunks(BLOCK).enumerate() {
             let params = WriteBlock {
-                handle_id: handle.clone(),
+                handle_id: handle.id.clone(),
                 offset: (number * BLOCK) as u64,
                 chunk: Base64(block.to_vec()),
             };
-            let block = self.request::<_, Nothing>("fs/writeBlock", &params).await;
+            let block = handle.request::<_, Nothing>("fs/writeBlock", &params).await;
             written = block.map(drop);
             if written.is_err() {
                 break;
             }
         }
-        let closed = self.close_file(handle).await;
+        let closed = handle.close().await;
         written?;
         closed
     }
@@ -211,19 +254,45 @@ impl RemoteMachine {
         path: &RemotePath,
         mode: OpenMode,
         sandbox: Option<&Sandbox<RemotePath>>,
-    ) -> Result<String, MachineError> {
-        let handle_id = uuid::Uuid::new_v4().to_string();
+    ) -> Result<FileHandle, MachineError> {
+        let id = uuid::Uuid::new_v4().to_string();
         let params = OpenFile {
-            handle_id: handle_id.clone(),
+            handle_id: id.clone(),
             path: path.clone(),
             mode,
             sandbox: sandbox.cloned(),
         };
-        let _: serde_json::Value = self.request("fs/open", &params).await?;
-        Ok(handle_id)
+        let handle = FileHandle {
+            machine: self.clone(),
+            connection: self.connection().await?,
+            id,
+        };
+        let _: serde_json::Value = handle.request("fs/open", &params).await?;
+        Ok(handle)
+    }
+}
+
+/// An open file. It belongs to a connection: another one does not know it, and still answers that it is closed.
+#[derive(Debug)]
+struct FileHandle {
+    machine: RemoteMachine,
+    connection: u64,
+    id: String,
+}
+
+impl FileHandle {
+    async fn request<P: Serialize, R: DeserializeOwned>(
+        &self,
+        method: &'static str,
+        params: &P,
+    ) -> Result<R, MachineError> {
+        (self.machine)
+            .request_on(self.connection, method, params)
+            .await
     }
 
-    async fn close_file(&self, handle_id: String) -> Result<(), MachineError> {
+    async fn close(&self) -> Result<(), MachineError> {
+        let handle_id = self.id.clone();
         let _: Nothing = self.request("fs/close", &CloseFile { handle_id }).await?;
         Ok(())
     }

@@ -5,7 +5,8 @@
 //! no threads.
 //!
 //! A lost connection is opened again for 45 seconds, for the same session. What was asked meanwhile waits; what was asked before is
-//! asked again, which changes nothing if it was done: commands and writes carry ids. Output is numbered, put in order, and asked for
+//! asked again, which changes nothing if it was done: commands and writes carry ids. Handles of files are of one connection: what is
+//! done with one begins anew. Output is numbered, put in order, and asked for
 //! again from the last number. After that time everything that waits fails, and nothing is done on this machine instead.
 //!
 //! What the other side sends is checked and bounded: the length of messages, the memory for output that is not taken, answers to

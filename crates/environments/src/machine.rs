@@ -1,6 +1,7 @@
 //! The handle of a machine: its state, requests to it, its commands.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use serde::Serialize;
@@ -8,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::{RawValue, to_raw_value};
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::actor::{ActorRequest, Call, ConnectionActor, RequestAnswer};
+use crate::actor::{ActorRequest, Call, CallKind, ConnectionActor, RequestAnswer};
 use crate::carrier::{Carrier, CarrierResources};
 use crate::control::{ProcessControl, RemoteProcess};
 use crate::facts::MachineFacts;
@@ -37,6 +38,8 @@ struct MachineHandle {
     idle: Mutex<Option<IdleActor>>,
     state: watch::Receiver<MachineState>,
     facts: watch::Receiver<Option<Arc<MachineFacts>>>,
+    /// The number of the last connection.
+    links: Arc<AtomicU64>,
 }
 
 impl RemoteMachine {
@@ -49,6 +52,7 @@ impl RemoteMachine {
         let (requests, incoming) = mpsc::unbounded_channel();
         let (state_sender, state) = watch::channel(MachineState::Pending);
         let (facts_sender, facts) = watch::channel(None);
+        let links = Arc::<AtomicU64>::default();
         let actor = ConnectionActor::new(
             id.to_owned(),
             carrier,
@@ -56,6 +60,7 @@ impl RemoteMachine {
             state_sender,
             facts_sender,
             changes,
+            Arc::clone(&links),
         );
         Self(Arc::new(MachineHandle {
             id: id.to_owned(),
@@ -63,6 +68,7 @@ impl RemoteMachine {
             idle: Mutex::new(Some(IdleActor { actor, incoming })),
             state,
             facts,
+            links,
         }))
     }
 
@@ -116,21 +122,38 @@ impl RemoteMachine {
         method: &'static str,
         params: &P,
     ) -> Result<R, MachineError> {
-        read(&self.ask(method, params, None).await?)
+        read(&self.ask(method, params, CallKind::Repeatable).await?)
+    }
+
+    /// The number of a connection, for requests about what only this connection has. Opens one if there is none.
+    pub(crate) async fn connection(&self) -> Result<u64, MachineError> {
+        self.facts().await?;
+        Ok(self.0.links.load(Ordering::Relaxed))
+    }
+
+    /// As [`RemoteMachine::request`], but it is sent over this connection or not at all.
+    pub(crate) async fn request_on<P: Serialize, R: DeserializeOwned>(
+        &self,
+        connection: u64,
+        method: &'static str,
+        params: &P,
+    ) -> Result<R, MachineError> {
+        let kind = CallKind::OnConnection(connection);
+        read(&self.ask(method, params, kind).await?)
     }
 
     async fn ask<P: Serialize>(
         &self,
         method: &'static str,
         params: &P,
-        start_of: Option<String>,
+        kind: CallKind,
     ) -> RequestAnswer {
         let (reply, answer) = oneshot::channel();
         let call = Call {
             method,
             params: raw(params)?,
             reply: Some(reply),
-            start_of,
+            kind,
         };
         self.send(ActorRequest::Call(call))?;
         answer.await.map_err(|_| closed())?
@@ -167,10 +190,9 @@ impl RemoteMachine {
             managed_network: None,
             network_proxy: None,
         };
-        let started = self.ask("process/start", &params, Some(id)).await?;
-        let started: StartedProcess = read(&started)?;
-        let means = started.sandbox_type.as_deref().unwrap_or("none");
-        if is_confined && means == "none" {
+        let kind = CallKind::StartOf(id);
+        let started: StartedProcess = read(&self.ask("process/start", &params, kind).await?)?;
+        if is_confined && !started.is_confined() {
             return Err(MachineError::Unconfined);
         }
         Ok(RemoteProcess {
@@ -180,19 +202,19 @@ impl RemoteMachine {
     }
 
     pub(crate) fn write(&self, process: &str, bytes: &[u8]) {
-        self.tell(
-            "process/write",
-            &ProcessWrite {
-                process_id: process.to_owned(),
-                chunk: Base64(bytes.to_vec()),
-                write_id: uuid::Uuid::new_v4().to_string(),
-            },
-        );
+        let params = ProcessWrite {
+            process_id: process.to_owned(),
+            chunk: Base64(bytes.to_vec()),
+            write_id: uuid::Uuid::new_v4().to_string(),
+        };
+        let kind = CallKind::InputOf(process.to_owned());
+        self.tell("process/write", &params, kind);
     }
 
     pub(crate) fn terminate(&self, process: &str) {
         let process_id = process.to_owned();
-        self.tell("process/terminate", &ProcessTerminate { process_id });
+        let kind = CallKind::EndOf(process_id.clone());
+        self.tell("process/terminate", &ProcessTerminate { process_id }, kind);
     }
 
     /// Nobody wants to know of the command any more: it is ended, if it runs.
@@ -201,13 +223,13 @@ impl RemoteMachine {
     }
 
     /// Sends a request whose answer nobody waits for.
-    fn tell<P: Serialize>(&self, method: &'static str, params: &P) {
+    fn tell<P: Serialize>(&self, method: &'static str, params: &P, kind: CallKind) {
         if let Ok(params) = raw(params) {
             let call = Call {
                 method,
                 params,
                 reply: None,
-                start_of: None,
+                kind,
             };
             let _ = self.send(ActorRequest::Call(call));
         }

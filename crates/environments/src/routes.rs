@@ -204,6 +204,10 @@ impl Routes {
             return;
         };
         route.is_read = false;
+        // The exit and the close have numbers without output.
+        let exit_is_told = route.exit.borrow().is_some()
+            || (route.early.values()).any(|said| matches!(said, Numbered::Exited(_)));
+        let mut without_output = u64::from(read.exited && !exit_is_told);
         for OutputPart { seq, stream, chunk } in read.chunks {
             self.take_early(id).await;
             let Some(route) = self.all.get_mut(id) else {
@@ -215,7 +219,11 @@ impl Routes {
             if seq > route.next_seq {
                 let is_early = (route.early.keys().next()).is_some_and(|first| *first < seq);
                 if !is_early {
-                    route.note(LOST_OUTPUT);
+                    let skipped = seq - route.next_seq;
+                    match without_output.checked_sub(skipped) {
+                        Some(left) => without_output = left,
+                        None => route.note(LOST_OUTPUT),
+                    }
                     route.next_seq = seq;
                 }
             }
@@ -228,7 +236,12 @@ impl Routes {
         let Some(route) = self.all.get_mut(id) else {
             return;
         };
-        // All output up to the next number is here; the exit and the close have numbers of their own.
+        // All output up to the next number is here, or is not kept any more.
+        let close_is_early = (route.early.values()).any(|said| matches!(said, Numbered::Closed));
+        without_output += u64::from(read.closed && !close_is_early);
+        if read.next_seq.saturating_sub(route.next_seq) > without_output {
+            route.note(LOST_OUTPUT);
+        }
         if read.exited {
             let code = read.exit_code.unwrap_or(-1);
             route.exit(RemoteExit::Code(code));
@@ -244,11 +257,18 @@ impl Routes {
         self.take_early(id).await;
     }
 
-    /// The read of a command failed.
-    pub(crate) fn fail_read(&mut self, id: &str, reason: &str) {
-        if let Some(route) = self.all.remove(id) {
+    /// Whether a command is known whose end is not.
+    pub(crate) fn runs(&self, id: &str) -> bool {
+        (self.all.get(id)).is_some_and(|route| route.exit.borrow().is_none())
+    }
+
+    /// Ends a command, for this reason. Returns whether it was there.
+    pub(crate) fn lose(&mut self, id: &str, reason: &str) -> bool {
+        let route = self.all.remove(id);
+        if let Some(route) = &route {
             route.exit(RemoteExit::Lost(reason.to_owned()));
         }
+        route.is_some()
     }
 
     /// Goes on after what is missing.
@@ -441,6 +461,25 @@ mod tests {
         reader.routes.take_read("p", ended).await;
         assert_eq!(reader.text(), "a");
         assert_eq!(*reader.exit.borrow(), Some(RemoteExit::Code(7)));
+        assert!(reader.routes.is_empty());
+    }
+
+    #[tokio::test]
+    async fn lost_output_at_the_end_is_told_and_an_exit_between_output_is_no_loss() {
+        let mut reader = RouteReader::new();
+        reader.output(1, "a").await;
+        reader.routes.take_read("p", read(&[], 4)).await;
+        assert_eq!(reader.text(), format!("a{LOST_OUTPUT}"));
+        // The exit is the number 4, and the close the last one.
+        let ended = ReadOutput {
+            exited: true,
+            exit_code: Some(0),
+            closed: true,
+            ..read(&[(5, "late")], 7)
+        };
+        reader.routes.take_read("p", ended).await;
+        assert_eq!(reader.text(), "late");
+        assert_eq!(*reader.exit.borrow(), Some(RemoteExit::Code(0)));
         assert!(reader.routes.is_empty());
     }
 

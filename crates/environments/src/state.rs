@@ -27,15 +27,24 @@ pub enum MachineError {
     #[error("the exec server sent an unreadable reply: {0}")]
     Unreadable(String),
     /// The command was not confined, though that was asked for.
-    #[error("the other machine does not confine commands, so this one was not run there")]
+    #[error(
+        "the other machine does not confine commands, or did not say so: this one was started there, and ended"
+    )]
     Unconfined,
+    /// The connection was lost that had what the request is about.
+    #[error("the connection was lost meanwhile")]
+    Interrupted,
 }
 
 impl MachineError {
     /// Whether there is nothing at the path.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
-        matches!(self, Self::Refused { code, .. } if *code == crate::wire::code::NOT_FOUND)
+        self.has_code(crate::wire::code::NOT_FOUND)
+    }
+
+    pub(crate) fn has_code(&self, wanted: i64) -> bool {
+        matches!(self, Self::Refused { code, .. } if *code == wanted)
     }
 }
 
