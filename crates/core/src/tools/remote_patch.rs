@@ -1,7 +1,7 @@
 //! Patches on other machines: verified against the files there, and written there.
 //!
-//! What a patch names is read beforehand, all at once. The files are written one after the other: unlike here, a patch that fails in
-//! the middle leaves what was written before, and says so.
+//! What a patch names is read beforehand, all at once and without a sandbox, as on this machine. The files are written one after the
+//! other: unlike here, a patch that fails in the middle leaves what was written before, and says so.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use codex_apply_patch::{FileAccess, FileEntry, Patch, PatchCaller, PatchPlan, PlannedFile};
-use codex_environments::wire::FileFacts;
+use codex_environments::wire::{FileFacts, code};
 use codex_environments::{MachineError, RemoteMachine, RemotePath};
 use codex_protocol::PatchApplyStatus;
 use futures::future::join_all;
@@ -24,6 +24,12 @@ use crate::machines::{RemotePlace, may_write};
 
 /// The longest file that a patch changes.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
+
+/// The longest sum of the files that are read beforehand.
+const MAX_READ: u64 = 256 * 1024 * 1024;
+
+/// How much longer than it was a file may be when it is read.
+const GROWTH: u64 = 64 * 1024;
 
 /// How many files are looked at beforehand.
 const MAX_PREPARED: usize = 2048;
@@ -139,11 +145,12 @@ async fn apply(
     if permit.approved {
         check_unchanged(machine, plan).await?;
     }
-    let mut done = Vec::new();
+    let mut done = Changes::default();
     for folder in plan.new_folders() {
         let path = remote_path(folder)?;
         let created = machine.create_folder(&path, sandbox.as_ref()).await;
-        created.map_err(|error| problem(folder, &error, &done))?;
+        created.map_err(|error| done.problem_of_folder(folder, &error))?;
+        done.folders.push(folder.display().to_string());
     }
     // Contents come before removals, so that a moved file is at one of its places at any time.
     let (writes, removals): (Vec<_>, Vec<_>) =
@@ -154,20 +161,51 @@ async fn apply(
             Some(content) => machine.write_file(&path, content, sandbox.as_ref()).await,
             None => machine.remove_file(&path, sandbox.as_ref()).await,
         };
-        changed.map_err(|error| problem(file.path, &error, &done))?;
+        changed.map_err(|error| done.problem_of_file(file.path, &error))?;
         context.diff.record_elsewhere(place.id(), file);
-        done.push(file.path.display().to_string());
+        done.files.push(file.path.display().to_string());
     }
     Ok(())
 }
 
-fn problem(path: &Path, error: &MachineError, done: &[String]) -> String {
-    let path = path.display();
-    if done.is_empty() {
-        return format!("failed to write {path}: {error}. Nothing was changed.");
+/// What a patch has changed so far.
+#[derive(Debug, Default)]
+struct Changes {
+    folders: Vec<String>,
+    files: Vec<String>,
+}
+
+impl Changes {
+    /// A folder cannot be made.
+    fn problem_of_folder(&self, path: &Path, error: &MachineError) -> String {
+        let path = path.display();
+        format!(
+            "failed to make the folder {path}: {error}. No file was changed.{}",
+            self.text()
+        )
     }
-    let done = done.join(", ");
-    format!("failed to write {path}: {error}. These files were changed before: {done}.")
+
+    /// A file cannot be written or removed, or it is not known whether it was.
+    fn problem_of_file(&self, path: &Path, error: &MachineError) -> String {
+        let path = path.display();
+        format!(
+            "failed to write {path}: {error}. It may be changed or written in part.{}",
+            self.text()
+        )
+    }
+
+    fn text(&self) -> String {
+        let mut text = String::new();
+        for (what, done) in [
+            ("files were changed", &self.files),
+            ("folders were made", &self.folders),
+        ] {
+            if !done.is_empty() {
+                text.push_str(&format!(" These {what} before: {}.", done.join(", ")));
+            }
+        }
+        text
+    }
 }
 
 /// While a person was asked, the files may have changed.
@@ -224,8 +262,18 @@ impl PreparedFiles {
             let facts = (*facts.get(path)?)?;
             (facts.is_file && !facts.is_symlink).then_some((path, facts.size))
         });
-        let reads = plain.map(|(path, size)| async move {
-            let content = machine.read_file(path, size, MAX_FILE, None).await?;
+        let plain: Vec<(&RemotePath, u64)> = plain.collect();
+        let sum = (plain.iter()).fold(0, |sum: u64, (_, size)| sum.saturating_add(*size));
+        if sum > MAX_READ {
+            return Err(MachineError::Refused {
+                code: code::FAILED,
+                message: format!("the files of the patch have more than {MAX_READ} bytes"),
+                kind: None,
+            });
+        }
+        let reads = plain.into_iter().map(|(path, size)| async move {
+            let limit = size.saturating_add(GROWTH).min(MAX_FILE);
+            let content = machine.read_file(path, size, limit, None).await?;
             Ok::<_, MachineError>((path.clone(), content))
         });
         let contents = join_all(reads)
@@ -300,4 +348,33 @@ fn io_error(error: MachineError) -> io::Error {
         return io::Error::new(io::ErrorKind::NotFound, error.to_string());
     }
     io::Error::other(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_tells_what_was_done_before() {
+        let error = MachineError::Interrupted;
+        let mut done = Changes::default();
+        let first = done.problem_of_folder(Path::new("/a"), &error);
+        assert!(first.ends_with("No file was changed."), "{first}");
+        done.folders.push("/a".to_owned());
+        let second = done.problem_of_file(Path::new("/a/b"), &error);
+        assert!(
+            second.contains("/a/b") && second.contains("in part"),
+            "{second}"
+        );
+        assert!(
+            second.ends_with("These folders were made before: /a."),
+            "{second}"
+        );
+        done.files.push("/a/b".to_owned());
+        let third = done.problem_of_file(Path::new("/a/c"), &error);
+        assert!(
+            third.contains("These files were changed before: /a/b."),
+            "{third}"
+        );
+    }
 }
