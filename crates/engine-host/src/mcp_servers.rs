@@ -15,7 +15,7 @@ use codex_config::{
 use codex_core::{ApprovalNotStored, McpApprovals, McpServer, ToolApproval};
 use codex_mcp_client::{
     McpLoginSettings, McpLoginStore, McpRegisteredClient, McpServerConfig, McpServerTransport,
-    ProgramGuard,
+    ProgramElsewhere, ProgramGuard,
 };
 
 use codex_protocol::Secret;
@@ -107,14 +107,14 @@ fn transport(configured: &McpTransport, scopes: Option<Vec<String>>) -> McpServe
             env_vars,
             cwd,
             environment: Some(environment),
-        } => McpServerTransport::Elsewhere {
+        } => McpServerTransport::Elsewhere(ProgramElsewhere {
             environment,
             command,
             arguments: args,
             variables: env,
             inherited_variables: env_vars,
             cwd: cwd.unwrap_or_default(),
-        },
+        }),
         McpTransport::Stdio {
             command,
             args,
@@ -171,7 +171,7 @@ pub fn problem(configured: &McpServer) -> Option<String> {
         } => non_blank(name)
             .is_none()
             .then(|| format!("the variable `{name}` for its token is not set")),
-        McpServerTransport::Elsewhere { .. } | McpServerTransport::Http { .. } => None,
+        McpServerTransport::Elsewhere(_) | McpServerTransport::Http { .. } => None,
     };
     Some(format!("{}: {}", server.name, problem?))
 }

@@ -91,24 +91,28 @@ impl PartialEq for ProgramGuard {
 
 impl Eq for ProgramGuard {}
 
+/// A program of another machine.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramElsewhere {
+    /// The name of the environment.
+    pub environment: String,
+    /// The program.
+    pub command: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its environment variables.
+    pub variables: BTreeMap<String, String>,
+    /// Names of variables of this process that it gets.
+    pub inherited_variables: Vec<String>,
+    /// The absolute working folder there.
+    pub cwd: String,
+}
+
 /// How to reach a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum McpServerTransport {
     /// A program of another machine, with the protocol on its standard input and output.
-    Elsewhere {
-        /// The name of the environment.
-        environment: String,
-        /// The program.
-        command: String,
-        /// Its arguments.
-        arguments: Vec<String>,
-        /// Its environment variables.
-        variables: BTreeMap<String, String>,
-        /// Names of variables of this process that it gets.
-        inherited_variables: Vec<String>,
-        /// The absolute working folder there.
-        cwd: String,
-    },
+    Elsewhere(ProgramElsewhere),
     /// A program that is spoken to over its standard input and output.
     Program {
         command: String,

@@ -18,7 +18,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{
-    McpServerConfig, McpServerTransport, ProgramGuard, ProgramRefused, ProgramStart,
+    McpServerConfig, McpServerTransport, ProgramElsewhere, ProgramGuard, ProgramRefused,
+    ProgramStart,
 };
 use crate::connection::McpConnection;
 use crate::dispatcher::{ElicitationHandler, MessageDispatcher};
@@ -205,8 +206,8 @@ impl McpConnector {
                     StdioTransport::start(launcher, program, name, &dispatcher, closed.clone());
                 Transport::Stdio(started.await?)
             }
-            McpServerTransport::Elsewhere { .. } => {
-                let program = self.program_elsewhere(&server.transport)?;
+            McpServerTransport::Elsewhere(program) => {
+                let program = self.program_elsewhere(program)?;
                 let environments = self.environments.as_deref().ok_or_else(|| {
                     McpError::Launch("this command reaches no other machines".to_owned())
                 })?;
@@ -251,18 +252,15 @@ impl McpConnector {
         ))
     }
 
-    fn program_elsewhere(&self, transport: &McpServerTransport) -> Result<RemoteProgram, McpError> {
-        let McpServerTransport::Elsewhere {
+    fn program_elsewhere(&self, program: &ProgramElsewhere) -> Result<RemoteProgram, McpError> {
+        let ProgramElsewhere {
             environment,
             command,
             arguments,
             variables,
             inherited_variables,
             cwd,
-        } = transport
-        else {
-            return Err(McpError::Closed);
-        };
+        } = program;
         let cwd = RemotePath::new(cwd).ok_or_else(|| {
             McpError::Launch(format!("`{cwd}` is no absolute path of `{environment}`"))
         })?;

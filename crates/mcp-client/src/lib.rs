@@ -21,8 +21,8 @@ mod stdio;
 mod transport;
 
 pub use config::{
-    McpRegisteredClient, McpServerConfig, McpServerTransport, ProgramGuard, ProgramRefused,
-    ProgramStart, ProgramVariables,
+    McpRegisteredClient, McpServerConfig, McpServerTransport, ProgramElsewhere, ProgramGuard,
+    ProgramRefused, ProgramStart, ProgramVariables,
 };
 pub use connection::{ListPage, McpConnection, McpServerFacts};
 pub use connector::{McpConnector, RunningMcpServer};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use codex_environments::wire::OutputOrigin;
 use codex_environments::{
-    Environments, ProcessControl, RemoteCommand, RemoteOutput, RemoteProcess,
+    Environments, ProcessControl, RemoteCommand, RemoteExit, RemoteOutput, RemoteProcess,
 };
 use codex_exec::OutputStream;
 use tokio::sync::mpsc;
@@ -71,7 +71,11 @@ async fn keep(
                 return error;
             }
         }
-        McpError::Closed
+        let exit = owner.exit_watch();
+        match &*exit.borrow() {
+            Some(RemoteExit::Lost(reason)) => McpError::Launch(reason.clone()),
+            _ => McpError::Closed,
+        }
     };
     let reason = tokio::select! {
         reason = reading => reason,
