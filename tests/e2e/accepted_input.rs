@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::hooks::{self, hook};
-use crate::setup::{experimental_server, scripted_home};
+use crate::setup::{experimental_server, scripted_home, untrusted_home};
 
 /// A hook that runs for longer than any test.
 const SLOW: &str = "sleep 1000";
@@ -239,4 +239,100 @@ async fn copy_of_a_newer_version_is_left_alone() {
     fs::write(&newer, r#"{"form":2}"#).unwrap();
     experimental_server(&home).await.finish().await.unwrap();
     assert!(newer.exists());
+}
+
+/// A server with a turn whose request to the model has no answer, and two steered messages.
+async fn steered_turn(home: &TempDir, model: &ModelServer) -> (AppServer, String, Value) {
+    let never = Latch::new();
+    model.push(HttpReply::status(200).wait(&never));
+    let mut server = experimental_server(home).await;
+    let thread = server.start_thread().await;
+    let turn = server.start_turn(&thread, "begin").await;
+    model.request(0).await;
+    for text in ["first", "second"] {
+        let params = steer(&thread, &turn, text);
+        server.result("turn/steer", params).await;
+    }
+    (server, thread, turn)
+}
+
+#[tokio::test]
+async fn steered_input_is_in_its_turn_after_the_client_left() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = scripted_home(&model, "");
+    let (server, thread, turn) = steered_turn(&home, &model).await;
+    server.finish().await.unwrap();
+    assert_eq!(copies(&home), 0);
+
+    let mut server = experimental_server(&home).await;
+    let texts = message_texts(&mut server, &thread).await;
+    assert_eq!(texts, ["begin", "first", "second"]);
+    let read = json!({ "threadId": thread, "includeTurns": true });
+    let read = server.result("thread/read", read).await;
+    assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
+    assert_eq!(read["thread"]["turns"][0]["id"], turn["id"]);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn steered_input_is_given_up_with_the_turn_that_the_user_stops() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = scripted_home(&model, "");
+    let (mut server, thread, turn) = steered_turn(&home, &model).await;
+    let params = json!({ "threadId": thread, "turnId": turn["id"] });
+    server.result("turn/interrupt", params).await;
+    server.completed_turn().await;
+    assert_eq!(copies(&home), 0);
+    assert_eq!(message_texts(&mut server, &thread).await, ["begin"]);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn steered_input_behind_an_open_question_is_there_after_the_client_left() {
+    let model = ModelServer::start([]).await.unwrap();
+    let call = json!({ "command": "touch asked" });
+    let call = sse::function_call("call", "shell_command", &call);
+    model.push(HttpReply::stream(&sse::items(&[call])));
+    let home = untrusted_home(&model);
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    let turn = server.start_turn(&thread, "begin").await;
+    let asked = "item/commandExecution/requestApproval";
+    server.wait_for(asked).await.unwrap();
+    let params = steer(&thread, &turn, "meanwhile");
+    server.result("turn/steer", params).await;
+    server.finish().await.unwrap();
+
+    let mut server = experimental_server(&home).await;
+    let texts = message_texts(&mut server, &thread).await;
+    assert_eq!(texts, ["begin", "meanwhile"]);
+    assert_eq!(copies(&home), 0);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn turn_that_was_accepted_during_a_compaction_begins_when_that_is_stopped() {
+    let model = ModelServer::start([]).await.unwrap();
+    model.push(HttpReply::stream(&sse::text("done")));
+    let never = Latch::new();
+    model.push(HttpReply::status(200).wait(&never));
+    model.push(HttpReply::stream(&sse::text("done again")));
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "begin").await;
+    let params = json!({ "threadId": thread });
+    server.result("thread/compact/start", params).await;
+    model.request(1).await;
+    let compaction = server.wait_for("turn/started").await.unwrap();
+    let later = server.start_turn(&thread, "later").await;
+    let compaction = &compaction["params"]["turn"]["id"];
+    let params = json!({ "threadId": thread, "turnId": compaction });
+    server.result("turn/interrupt", params).await;
+    let ended = server.completed_turn().await;
+    assert_eq!(&ended["id"], compaction);
+    let ended = server.completed_turn().await;
+    assert_eq!(ended["id"], later["id"]);
+    assert_eq!(ended["status"], "completed");
+    server.finish().await.unwrap();
 }

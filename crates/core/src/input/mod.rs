@@ -8,6 +8,6 @@ mod turn_input;
 pub(crate) use queue::{Input, InputQueue};
 pub use saved_input::SavedInput;
 pub(crate) use saved_input::{LeftInput, SavedContent, left_inputs};
-pub(crate) use stop_signal::StopSignal;
+pub(crate) use stop_signal::{LateInput, StopSignal};
 pub(crate) use turn_input::CLIENT_CALL;
 pub use turn_input::{ToolOutput, TurnInput};

@@ -1,12 +1,13 @@
 //! The queue between a session and its running turn.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use codex_protocol::ResponseItem;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::TurnInput;
+use super::{SavedInput, TurnInput};
 use crate::config::TakenInput;
 
 /// How many inputs may wait. More are refused.
@@ -30,6 +31,14 @@ impl Input {
             Self::User(_) => TakenInput::User,
             Self::Hidden(_) => TakenInput::Notice,
             Self::Note(item) => TakenInput::Note(item.clone()),
+        }
+    }
+
+    /// Its copy on disk.
+    pub(crate) fn saved(&self) -> Option<Arc<SavedInput>> {
+        match self {
+            Self::User(input) => input.saved.clone(),
+            Self::Hidden(_) | Self::Note(_) => None,
         }
     }
 

@@ -76,7 +76,15 @@ impl SavedInput {
         &self.item
     }
 
-    /// The file of the thread has the input, or it was refused.
+    /// The turn has ended without it: it becomes the message of another one.
+    pub(crate) fn leave_for(&self, turn: String) -> io::Result<()> {
+        let bytes = codex_regular_file::read(&self.path, MAX_BYTES).map_err(io::Error::other)?;
+        let mut content: SavedContent = serde_json::from_slice(&bytes)?;
+        content.turn = turn;
+        codex_private_files::write(&self.path, &serde_json::to_vec(&content)?)
+    }
+
+    /// The file of the thread has the input, or it was refused or given up.
     pub(crate) fn end(&self) {
         if let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(%error, "the copy of an accepted input cannot be removed");

@@ -12,7 +12,19 @@ pub(crate) struct StopSignal {
     token: CancellationToken,
     reason: Arc<OnceLock<TurnAbortReason>>,
     is_at_limit: Arc<AtomicBool>,
+    session_end: Arc<OnceLock<LateInput>>,
     has_ended: Arc<AtomicBool>,
+}
+
+/// What happens to input of the user that waits for the model in a turn that is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LateInput {
+    /// The user has stopped what it was for.
+    GivenUp,
+    /// It is the last message of the turn.
+    Recorded,
+    /// Its copy on disk stays, because the file of the thread ends before it.
+    Left,
 }
 
 impl StopSignal {
@@ -28,6 +40,20 @@ impl StopSignal {
             self.is_at_limit.store(true, Ordering::Relaxed);
         }
         self.stop(TurnAbortReason::Interrupted);
+    }
+
+    /// The turn ends with its session.
+    pub(crate) fn note_session_end(&self, input: LateInput) {
+        let _ = self.session_end.set(input);
+    }
+
+    /// What happens to input of the user that the model has not seen.
+    pub(crate) fn late_input(&self) -> LateInput {
+        match self.session_end.get() {
+            Some(input) => *input,
+            None if self.is_at_limit.load(Ordering::Relaxed) => LateInput::Recorded,
+            None => LateInput::GivenUp,
+        }
     }
 
     /// Who stopped the turn, for the model.

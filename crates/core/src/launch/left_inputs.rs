@@ -112,6 +112,7 @@ fn file_of(home: &Path, content: &SavedContent) -> io::Result<Option<PathBuf>> {
     // A thread may be resumed from a file elsewhere.
     if codex_mounts::is_file(&content.file)
         && codex_rollout::id_of(&content.file).as_ref() == Some(thread)
+        && is_begun(&content.file)
     {
         return Ok(Some(content.file.clone()));
     }

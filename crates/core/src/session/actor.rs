@@ -24,6 +24,7 @@ use crate::events::Emitter;
 use crate::gate::ApprovalStore;
 use crate::history::{Conversation, UnfinishedTurn};
 use crate::hooks::HookOccasion;
+use crate::input::LateInput;
 use crate::mcp::SandboxState;
 use crate::session_context::{SessionBeginning, SessionContext};
 use crate::thread::{SampleRequest, ThreadRequest};
@@ -219,12 +220,24 @@ impl SessionActor {
     }
 
     async fn shut_down(&mut self) {
-        if self.questions.waits_for_person() {
+        let goes_on = self.questions.waits_for_person();
+        if goes_on {
             // The file ends as it is, so that the turn can be continued and asks again.
             let _ = self.context.emitter.flush().await;
             self.context.emitter.end_log();
         }
-        self.abort(TurnAbortReason::Interrupted).await;
+        if let Some(running) = self.running() {
+            running.scope.stop.note_session_end(match goes_on {
+                true => LateInput::Left,
+                false => LateInput::Recorded,
+            });
+        }
+        for waiting in self.cut(TurnAbortReason::Interrupted).await {
+            let turn = self.context.ids.submission();
+            if !goes_on && let Err(error) = waiting.leave_for(turn) {
+                tracing::warn!(%error, "an accepted input is not kept for the next process");
+            }
+        }
         self.children.close_all().await;
         if let Some(seat) = self
             .agent_tree

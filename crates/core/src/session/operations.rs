@@ -381,19 +381,24 @@ impl SessionActor {
         let abort = decision == ReviewDecision::Abort;
         self.decided(approval, &decision);
         if abort {
-            self.abort(TurnAbortReason::Interrupted).await;
+            self.stop_turn().await;
         }
+    }
+
+    /// Stops the task. Turns that were accepted meanwhile begin.
+    async fn stop_turn(&mut self) {
+        self.abort(TurnAbortReason::Interrupted).await;
+        Box::pin(self.start_queued()).await;
     }
 
     async fn interrupt(&mut self) {
         if let Some(replay) = &self.context.config.services.replay {
             replay.before_interrupt(self.context.emitter.thread()).await;
         }
-        self.queued_turns.clear();
         if self.running().is_none() {
             self.base.tool_services.mcp.cancel_starts();
         }
-        self.abort(TurnAbortReason::Interrupted).await;
+        self.stop_turn().await;
     }
 
     /// The older operation for settings. It aborts the running task.

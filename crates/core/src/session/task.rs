@@ -1,5 +1,6 @@
 //! Starting, ending and aborting the one task that runs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use codex_protocol::{CodexErrorInfo, TurnAbortReason};
@@ -8,7 +9,7 @@ use tracing::Instrument;
 use super::actor::SessionActor;
 use super::state::{RunningTask, SessionState};
 use crate::history::Conversation;
-use crate::input::{Input, TurnInput};
+use crate::input::{Input, SavedInput, TurnInput};
 use crate::thread::TaskKind;
 use crate::turn::{TurnScope, run_regular};
 
@@ -72,9 +73,17 @@ impl SessionActor {
 
     /// Stops the running task and waits for its end. That is soon, as a turn waits for nothing without also
     /// waiting for the stop signal.
+    /// Input that waits for the model is given up with it.
     pub(super) async fn abort(&mut self, reason: TurnAbortReason) {
+        for given_up in self.cut(reason).await {
+            given_up.end();
+        }
+    }
+
+    /// The same, but the copies of the input that waited are kept, and returned.
+    pub(super) async fn cut(&mut self, reason: TurnAbortReason) -> Vec<Arc<SavedInput>> {
         let SessionState::Running(running) = &mut self.state else {
-            return;
+            return Vec::new();
         };
         running.scope.stop.stop(reason);
         self.questions.drop_turn();
@@ -85,7 +94,7 @@ impl SessionActor {
                 (&mut running.task).await.ok()
             }
         };
-        self.turn_ended(ended);
+        self.turn_ended(ended)
     }
 
     /// Waits for a task whose end was emitted, if no other follows: a client that saw it may go on at once.
@@ -97,14 +106,17 @@ impl SessionActor {
         }
     }
 
-    /// Takes the conversation back after a task.
-    pub(super) fn turn_ended(&mut self, conversation: Option<Conversation>) {
+    /// Takes the conversation back after a task. Returns the copies of the input that it did not take.
+    pub(super) fn turn_ended(
+        &mut self,
+        conversation: Option<Conversation>,
+    ) -> Vec<Arc<SavedInput>> {
         self.questions.drop_turn();
         self.approvals.end_turn();
         let SessionState::Running(running) =
             std::mem::replace(&mut self.state, SessionState::Between)
         else {
-            return;
+            return Vec::new();
         };
         let conversation = conversation.unwrap_or_else(|| {
             let message = "internal error; the conversation was lost with its turn";
@@ -114,8 +126,10 @@ impl SessionActor {
         let left = running.scope.input_queue.close();
         self.member_turn_ended(&running);
         self.state = SessionState::Idle(Box::new(conversation));
+        let copies = left.iter().filter_map(Input::saved).collect();
         self.put_back_notices(left);
         self.place_notices();
+        copies
     }
 
     /// Gives input to the running turn. Returns the input if no turn takes it.

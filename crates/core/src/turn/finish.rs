@@ -12,7 +12,7 @@ use super::scope::TurnScope;
 use crate::context;
 use crate::events::HeldEvents;
 use crate::history::{Conversation, Recorder};
-use crate::input::Input;
+use crate::input::{Input, LateInput};
 
 /// How long an abort waits for the disk.
 const ABORT_FLUSH: Duration = Duration::from_millis(100);
@@ -55,9 +55,14 @@ pub(crate) async fn finish(
                 );
             }
             for input in left {
-                // Input of the user is dropped with the turn; items of the engine are kept.
-                if let Input::Hidden(item) | Input::Note(item) = input {
-                    conversation.record(*item, &scope.recorder());
+                match (input, scope.stop.late_input()) {
+                    (Input::User(input), LateInput::GivenUp) => {
+                        if let Some(saved) = input.saved {
+                            saved.end();
+                        }
+                    }
+                    (Input::User(_), LateInput::Left) => {}
+                    (kept, _) => record_late(scope, conversation, kept).await,
                 }
             }
             tokio::select! {
@@ -112,15 +117,19 @@ async fn emit_checkpoint(scope: &TurnScope) {
 
 /// Records input that came too late for the model.
 async fn record_leftovers(scope: &TurnScope, conversation: &mut Conversation) {
-    let emitter = scope.emitter();
     for input in scope.take_last_input().await {
-        let mut turn = RunningTurn {
-            scope,
-            emitter: &emitter,
-            conversation,
-        };
-        turn.record_input(input, Vec::new()).await;
+        record_late(scope, conversation, input).await;
     }
+}
+
+async fn record_late(scope: &TurnScope, conversation: &mut Conversation, input: Input) {
+    let emitter = &scope.emitter();
+    let mut turn = RunningTurn {
+        scope,
+        emitter,
+        conversation,
+    };
+    turn.record_input(input, Vec::new()).await;
 }
 
 /// Releases the held events once they are on disk, or with a warning that they are not.

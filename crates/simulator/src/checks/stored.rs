@@ -33,7 +33,7 @@ struct Facts {
     queued: Vec<(String, String)>,
     /// Texts that were accepted as input, by thread and turn.
     accepted: Vec<(String, String, String)>,
-    /// Turns that were stopped, or ended with their server: what waits in them for the model is given up.
+    /// Turns that were stopped: what waits in them for the model is given up.
     stopped_turns: BTreeSet<String>,
     /// Threads whose turns were stopped, perhaps, so that input may have been given up with them.
     stopped: BTreeSet<String>,
@@ -96,10 +96,7 @@ fn collect(entries: &[RecordEntry]) -> Facts {
                     facts.has_message.insert(thread.to_owned());
                 }
             }
-            RecordKind::Received if message["method"] == "turn/completed" && is_ending => {
-                let turn = message["params"]["turn"]["id"].as_str();
-                facts.stopped_turns.extend(turn.map(str::to_owned));
-            }
+            RecordKind::Received if message["method"] == "turn/completed" && is_ending => {}
             // A turn that waits for an answer when the server ends goes on in the next process.
             RecordKind::Received if message["method"] == "turn/completed" => {
                 let params = &message["params"];
@@ -140,7 +137,7 @@ fn change(message: &Value) -> Option<((String, &'static str), String)> {
 fn sent(facts: &mut Facts, message: &Value, at: u64) {
     let thread = message["params"]["threadId"].as_str().unwrap_or_default();
     match message["method"].as_str() {
-        Some("turn/interrupt" | "thread/archive" | "thread/compact/start") => {
+        Some("turn/interrupt") => {
             facts.stopped.insert(thread.to_owned());
         }
         Some("thread/rollback") => drop(facts.shortened.insert(thread.to_owned())),
