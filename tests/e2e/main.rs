@@ -117,6 +117,8 @@ mod many_clients;
 #[cfg(target_os = "linux")]
 mod mcp_commands;
 #[cfg(target_os = "linux")]
+mod mcp_event_streams;
+#[cfg(target_os = "linux")]
 mod mcp_http;
 #[cfg(target_os = "linux")]
 mod mcp_logins;

@@ -2,11 +2,14 @@
 //!
 //! It takes a byte stream in chunks of any size and returns the data of each event; the chunk boundaries do not
 //! matter. The cost is linear: each byte is examined once and copied at most once. Lines may end in CR, LF or CRLF.
-//! A byte order mark at the start is skipped. The `data` lines of one event are joined by LF. Comments and other
-//! fields (`event`, `id`, `retry`) are skipped. Events and lines have size limits; exceeding one ends the stream.
+//! A byte order mark at the start is skipped. The `data` lines of one event are joined by LF. The values of `event`,
+//! `id` and `retry` are kept for callers that want them; longer ones than [`MAX_KEPT_VALUE_BYTES`] are ignored. Comments
+//! and other fields are skipped. Events and lines have size limits; exceeding one ends the stream.
 //!
 //! Data is returned as bytes, not decoded. An unfinished event at the end of the stream is dropped, as the format
 //! requires.
+
+use std::time::Duration;
 
 use memchr::{memchr, memchr2};
 
@@ -14,11 +17,15 @@ use memchr::{memchr, memchr2};
 const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 /// The maximum length of a skipped line.
 const MAX_SKIPPED_LINE_BYTES: usize = 1024 * 1024;
+/// The maximum length of a type, an id or a number of milliseconds.
+const MAX_KEPT_VALUE_BYTES: usize = 1024;
 /// Larger buffers are freed after their event.
 const KEPT_CAPACITY: usize = 64 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 const DATA: &[u8] = b"data";
+/// The length of the longest name of a field that is not skipped.
+const LONGEST_NAME: usize = 5;
 
 /// The stream exceeds a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -49,6 +56,25 @@ impl Default for SseLimits {
     }
 }
 
+/// A field whose value is kept.
+#[derive(Clone, Copy, Debug)]
+enum KeptField {
+    Event,
+    Id,
+    Retry,
+}
+
+impl KeptField {
+    fn named(name: &[u8]) -> Option<Self> {
+        match name {
+            b"event" => Some(Self::Event),
+            b"id" => Some(Self::Id),
+            b"retry" => Some(Self::Retry),
+            _ => None,
+        }
+    }
+}
+
 /// What is known about the current line.
 #[derive(Clone, Copy, Debug)]
 enum LineState {
@@ -58,6 +84,8 @@ enum LineState {
     DataStart,
     /// A data line.
     Data,
+    /// A field whose value is kept, without its end.
+    Kept(KeptField),
     /// A comment or an ignored field, and how many bytes were skipped.
     Skipped(usize),
 }
@@ -69,6 +97,13 @@ pub struct SseParser {
     limits: SseLimits,
     line: LineState,
     name: Vec<u8>,
+    /// The value of the current line, if it is kept.
+    value: Vec<u8>,
+    event_type: Vec<u8>,
+    /// The id of the current event, which counts from its end on.
+    next_id: Option<Vec<u8>>,
+    last_id: Vec<u8>,
+    retry: Option<Duration>,
     data: Vec<u8>,
     has_data: bool,
     first_line: bool,
@@ -90,6 +125,11 @@ impl SseParser {
             limits,
             line: LineState::Name,
             name: Vec::new(),
+            value: Vec::new(),
+            event_type: Vec::new(),
+            next_id: None,
+            last_id: Vec::new(),
+            retry: None,
             data: Vec::new(),
             has_data: false,
             first_line: true,
@@ -128,6 +168,24 @@ impl SseParser {
         None
     }
 
+    /// The type of the event that was returned last; empty if it has none.
+    #[must_use]
+    pub fn event_type(&self) -> &[u8] {
+        &self.event_type
+    }
+
+    /// The id of the last complete event that had one, also of those without data; empty if there was none.
+    #[must_use]
+    pub fn last_id(&self) -> &[u8] {
+        &self.last_id
+    }
+
+    /// How long the server wants its clients to wait before they connect again.
+    #[must_use]
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
     /// Parses up to the end of the line or of the chunk. True if an event is complete.
     fn read_line(&mut self, chunk: &mut &[u8]) -> Result<bool, SseError> {
         if std::mem::take(&mut self.after_carriage_return) && chunk[0] == b'\n' {
@@ -156,6 +214,7 @@ impl SseParser {
                 text => self.take_data(text),
             },
             LineState::Data => self.take_data(piece),
+            LineState::Kept(_) => self.keep(piece),
             LineState::Skipped(before) => self.skip(before, piece),
         }
     }
@@ -163,18 +222,47 @@ impl SseParser {
     fn take_name(&mut self, piece: &[u8]) -> Result<(), SseError> {
         let colon = memchr(b':', piece);
         let name = &piece[..colon.unwrap_or(piece.len())];
-        if self.name.len() + name.len() > BYTE_ORDER_MARK.len() + DATA.len() {
+        if self.name.len() + name.len() > BYTE_ORDER_MARK.len() + LONGEST_NAME {
             return self.skip(self.name.len(), piece);
         }
         self.name.extend_from_slice(name);
         let Some(colon) = colon else {
             return Ok(());
         };
-        if self.field_name() != DATA {
+        if self.field_name() == DATA {
+            self.begin_data();
+        } else if let Some(field) = KeptField::named(self.field_name()) {
+            self.line = LineState::Kept(field);
+        } else {
             return self.skip(self.name.len(), &piece[colon..]);
         }
-        self.begin_data();
         self.take(&piece[colon + 1..])
+    }
+
+    fn keep(&mut self, piece: &[u8]) -> Result<(), SseError> {
+        let length = self.value.len();
+        if length + piece.len() > MAX_KEPT_VALUE_BYTES.min(self.limits.skipped_line) {
+            return self.skip(length, piece);
+        }
+        self.value.extend_from_slice(piece);
+        Ok(())
+    }
+
+    /// Applies the value of a complete line.
+    fn apply(&mut self, field: KeptField) {
+        let value = self.value.strip_prefix(b" ").unwrap_or(&self.value);
+        match field {
+            KeptField::Event => self.event_type = value.to_vec(),
+            KeptField::Id if value.contains(&0) => {}
+            KeptField::Id => self.next_id = Some(value.to_vec()),
+            KeptField::Retry if value.iter().all(u8::is_ascii_digit) => {
+                let number = std::str::from_utf8(value).ok();
+                if let Some(milliseconds) = number.and_then(|number| number.parse().ok()) {
+                    self.retry = Some(Duration::from_millis(milliseconds));
+                }
+            }
+            KeptField::Retry => {}
+        }
     }
 
     /// The name of the current field, without a byte order mark.
@@ -214,16 +302,23 @@ impl SseParser {
     /// Ends the line. True if it was the empty line that ends an event.
     fn end_line(&mut self) -> Result<bool, SseError> {
         let mut ends_event = false;
-        if let LineState::Name = self.line {
-            match self.field_name() {
-                b"" => ends_event = self.has_data,
+        match self.line {
+            LineState::Name => match self.field_name() {
+                b"" => ends_event = self.end_event(),
                 // A line without a colon is a field with an empty value.
                 DATA => self.begin_data(),
-                _ => {}
-            }
+                name => {
+                    if let Some(field) = KeptField::named(name) {
+                        self.apply(field);
+                    }
+                }
+            },
+            LineState::Kept(field) => self.apply(field),
+            _ => {}
         }
         self.line = LineState::Name;
         self.name.clear();
+        self.value.clear();
         self.first_line = false;
         if self.data.len() > self.limits.event {
             return Err(SseError::EventTooLarge(self.limits.event));
@@ -231,7 +326,19 @@ impl SseParser {
         Ok(ends_event)
     }
 
+    /// Ends an event. False if it has no data, so that nothing is to be returned.
+    fn end_event(&mut self) -> bool {
+        if let Some(id) = self.next_id.take() {
+            self.last_id = id;
+        }
+        if !self.has_data {
+            self.event_type.clear();
+        }
+        self.has_data
+    }
+
     fn forget_event(&mut self) {
+        self.event_type.clear();
         self.handed_out = false;
         self.has_data = false;
         self.data.clear();
@@ -303,6 +410,45 @@ mod tests {
             ": hello\nevent: x\nid: 1\nretry: 5\ndatax: no\n data: no\ndat: no\ndata: a\n:\n\n",
             &["a"],
         );
+    }
+
+    #[test]
+    fn types_ids_and_delays_are_kept() {
+        let stream =
+            b"id: 1\nevent: endpoint\ndata: a\n\nid:2\nretry: 500\n\ndata: b\n\nid: 3\ndata: c\n";
+        for size in [1, 2, 7, stream.len()] {
+            let mut parser = SseParser::default();
+            let mut types = Vec::new();
+            for mut chunk in stream.chunks(size) {
+                while let Some(Ok(data)) =
+                    parser.next(&mut chunk).map(|data| data.map(<[u8]>::to_vec))
+                {
+                    types.push((data, parser.event_type().to_vec()));
+                }
+            }
+            let expected = [
+                (b"a".to_vec(), b"endpoint".to_vec()),
+                (b"b".to_vec(), Vec::new()),
+            ];
+            assert_eq!(types, expected);
+            // The last event is not complete.
+            assert_eq!(parser.last_id(), b"2");
+            assert_eq!(parser.retry(), Some(Duration::from_millis(500)));
+        }
+    }
+
+    #[test]
+    fn ids_and_delays_that_are_none_are_ignored() {
+        let long = "9".repeat(MAX_KEPT_VALUE_BYTES);
+        let stream = format!(
+            "id: 1\n\nid: \0\n\nid: {long}\n\nretry: 5s\nretry: -1\nretry: {long}\nretry:\n\n"
+        );
+        let mut parser = SseParser::default();
+        assert_eq!(parser.next(&mut stream.as_bytes()), None);
+        assert_eq!(parser.last_id(), b"1");
+        assert_eq!(parser.retry(), None);
+        assert_eq!(parser.next(&mut &b"id\n\n"[..]), None);
+        assert_eq!(parser.last_id(), b"");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use codex_protocol::{CallToolResult, Resource, ResourceTemplate, Tool};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc};
+use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::dispatcher::{MessageDispatcher, OPENAI_FORM};
@@ -16,7 +17,7 @@ use crate::message;
 use crate::transport::Transport;
 
 /// The protocol version that the client requests. Any version that the server replies with is accepted.
-const PROTOCOL_VERSION: &str = "2025-06-18";
+const PROTOCOL_VERSION: &str = "2025-11-25";
 /// The experimental capability of servers that want to be informed about the sandbox policy.
 const SANDBOX_STATE_CAPABILITY: &str = "codex/sandbox-state";
 /// The time limit for sending one queued message, so that it does not block the others.
@@ -59,6 +60,8 @@ struct ConnectionState {
     version: String,
     wants_sandbox_states: AtomicBool,
     facts: Mutex<McpServerFacts>,
+    /// The task that listens in the current session.
+    listens: parking_lot::Mutex<Option<AbortHandle>>,
     /// How many sessions were started. Locked while a session is restarted.
     sessions: Mutex<u64>,
     closed: CancellationToken,
@@ -95,6 +98,7 @@ impl McpConnection {
             version: version.to_owned(),
             wants_sandbox_states: AtomicBool::default(),
             facts: Mutex::default(),
+            listens: parking_lot::Mutex::default(),
             sessions: Mutex::new(0),
             closed,
         }))
@@ -104,18 +108,27 @@ impl McpConnection {
     pub(crate) async fn begin(&self, limit: Duration) -> Result<(), McpError> {
         self.initialize(limit).await?;
         *self.0.sessions.lock().await += 1;
+        self.start_listening();
+        Ok(())
+    }
+
+    /// Listens for messages of the current session that the server sends on its own.
+    fn start_listening(&self) {
         let (transport, dispatcher) = (
             Arc::clone(&self.0.transport),
             Arc::clone(&self.0.dispatcher),
         );
         let closed = self.0.closed.clone();
-        tokio::spawn(async move {
+        let listens = tokio::spawn(async move {
             tokio::select! {
                 () = transport.listen(&dispatcher) => {}
                 () = closed.cancelled() => {}
             }
         });
-        Ok(())
+        let earlier = self.0.listens.lock().replace(listens.abort_handle());
+        if let Some(earlier) = earlier {
+            earlier.abort();
+        }
     }
 
     async fn initialize(&self, limit: Duration) -> Result<(), McpError> {
@@ -142,7 +155,7 @@ impl McpConnection {
             .unwrap_or(PROTOCOL_VERSION);
         self.0.transport.set_protocol_version(version);
         let initialized = message::notification("notifications/initialized", json!({}));
-        let sent = self.0.transport.send(initialized, &self.0.dispatcher);
+        let sent = self.0.transport.send(initialized, None, &self.0.dispatcher);
         tokio::time::timeout(limit, sent)
             .await
             .unwrap_or(Err(McpError::Timeout {
@@ -320,6 +333,7 @@ impl McpConnection {
         if *sessions == expired {
             self.0.transport.forget_session();
             self.initialize(limit).await?;
+            self.start_listening();
             *sessions += 1;
         }
         Ok(())
@@ -344,7 +358,7 @@ impl McpConnection {
         };
         let sends = async {
             let message = message::request(id, method, params);
-            self.0.transport.send(message, dispatcher).await
+            self.0.transport.send(message, Some(id), dispatcher).await
         };
         let exchange = async {
             tokio::select! {
@@ -393,7 +407,7 @@ async fn send_queued(
 ) {
     let carries = async {
         while let Some(message) = outgoing.recv().await {
-            let sent = tokio::time::timeout(SEND_LIMIT, transport.send(message, &dispatcher));
+            let sent = tokio::time::timeout(SEND_LIMIT, transport.send(message, None, &dispatcher));
             if !matches!(sent.await, Ok(Ok(()))) {
                 tracing::debug!("a message did not reach an MCP server");
             }

@@ -139,6 +139,11 @@ impl MessageDispatcher {
         Ok(receiver)
     }
 
+    /// Whether the reply to a request has not arrived.
+    pub(crate) fn expects(&self, id: u64) -> bool {
+        self.state.lock().waiting.contains_key(&id)
+    }
+
     /// Removes a request. True if its reply had not arrived.
     pub(crate) fn forget(&self, id: u64) -> bool {
         self.state.lock().waiting.remove(&id).is_some()

@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_http::{
-    Environment, SentSecrets, SharedLogin, SseLimits, SseParser, error_text, refused_redirect,
-};
+use codex_http::{Environment, SentSecrets, SharedLogin, error_text, refused_redirect};
 use codex_protocol::Secret;
 use parking_lot::Mutex;
 use reqwest::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
 };
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
+use tokio::sync::watch;
 
 use crate::config::{McpServerConfig, McpServerTransport};
 use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
+use crate::event_stream::EventStream;
 use crate::oauth::LoginTokens;
 use crate::stdio::LARGEST_MESSAGE;
 
@@ -27,9 +27,9 @@ const BOTH: &str = "text/event-stream, application/json";
 const SHOWN: usize = 8192;
 /// The time limit for ending the session.
 const GOODBYE: Duration = Duration::from_secs(2);
-/// The delay between attempts to open the stream of unsolicited messages, and how many attempts may fail.
-const PAUSE: Duration = Duration::from_secs(1);
-const ATTEMPTS: u32 = 3;
+const LAST_EVENT_ID: &str = "last-event-id";
+/// After how many streams of unsolicited messages in a row that had none the next one waits for a use of the server.
+const EMPTY_STREAMS: u32 = 3;
 /// How often the token for a request is renewed at most.
 const RENEWALS: u32 = 3;
 
@@ -43,6 +43,8 @@ pub(crate) struct HttpTransport {
     headers: HeaderMap,
     authorizer: Option<Authorizer>,
     state: Mutex<HttpSession>,
+    /// Counts the requests.
+    uses: watch::Sender<u64>,
 }
 
 /// What authorises requests besides the configured headers.
@@ -120,6 +122,7 @@ impl HttpTransport {
             headers,
             authorizer,
             state: Mutex::default(),
+            uses: watch::Sender::default(),
         }
     }
 
@@ -142,12 +145,16 @@ impl HttpTransport {
         true
     }
 
-    /// Posts a message and dispatches everything in the reply.
+    /// Posts a message and dispatches everything in the reply. A request is named by its id.
     pub(crate) async fn send(
         &self,
         message: String,
+        request: Option<u64>,
         dispatcher: &Arc<MessageDispatcher>,
     ) -> Result<(), McpError> {
+        if request.is_some() {
+            self.uses.send_modify(|uses| *uses += 1);
+        }
         let mut headers = self.authorized().await;
         let mut response = self.post(message.clone(), &headers).await?;
         let mut step = 0;
@@ -183,9 +190,61 @@ impl HttpTransport {
                 dispatcher.deliver(&text);
                 Ok(())
             }
-            BodyKind::Events => events(response, dispatcher).await,
+            BodyKind::Events => self.receive(response, request, dispatcher).await,
             BodyKind::Other => Err(self.unexpected(response, &headers).await),
         }
+    }
+
+    /// Dispatches the events of a reply. If they end before the reply to the request, the stream is taken up again where
+    /// the server has named a place; the time limit of the request ends this.
+    async fn receive(
+        &self,
+        response: Response,
+        request: Option<u64>,
+        dispatcher: &Arc<MessageDispatcher>,
+    ) -> Result<(), McpError> {
+        let mut stream = EventStream::default();
+        let mut ended = stream.read(response, dispatcher).await;
+        while request.is_some_and(|id| dispatcher.expects(id))
+            && let Some(place) = stream.place().cloned()
+        {
+            tokio::time::sleep(stream.delay()).await;
+            let headers = self.authorized().await;
+            ended = match self.open_stream(&headers, Some(&place)).await {
+                Ok(response)
+                    if response.status() == StatusCode::OK
+                        && matches!(body_kind(&response), BodyKind::Events) =>
+                {
+                    stream.read(response, dispatcher).await
+                }
+                Ok(response) if !is_passing(response.status()) => {
+                    return Err(self.unexpected(response, &headers).await);
+                }
+                Ok(response) => {
+                    stream.failed();
+                    Err(self.unexpected(response, &headers).await)
+                }
+                Err(error) => {
+                    stream.failed();
+                    Err(error)
+                }
+            };
+        }
+        ended
+    }
+
+    /// Requests a stream of events, or the rest of one.
+    async fn open_stream(
+        &self,
+        headers: &HeaderMap,
+        place: Option<&HeaderValue>,
+    ) -> Result<Response, McpError> {
+        let request = self.prepared(self.client.get(self.url()), headers.clone());
+        let mut request = request.header(ACCEPT, "text/event-stream");
+        if let Some(place) = place {
+            request = request.header(LAST_EVENT_ID, place);
+        }
+        request.send().await.map_err(failed)
     }
 
     async fn post(&self, message: String, headers: &HeaderMap) -> Result<Response, McpError> {
@@ -224,26 +283,32 @@ impl HttpTransport {
         *self.state.lock() = HttpSession::default();
     }
 
-    /// Listens to the stream of unsolicited messages, if the server offers one.
+    /// Listens to the stream of unsolicited messages, if the server offers one. A stream that ends is opened again, after
+    /// the time that the server has named. If several in a row had no messages, the next one waits for a request.
     pub(crate) async fn listen(&self, dispatcher: &Arc<MessageDispatcher>) {
-        let mut failures = 0;
-        while failures < ATTEMPTS {
-            let request = self.prepared(self.client.get(self.url()), self.authorized().await);
-            let request = request.header(ACCEPT, "text/event-stream");
-            match request.send().await {
+        let mut uses = self.uses.subscribe();
+        let mut stream = EventStream::default();
+        loop {
+            let headers = self.authorized().await;
+            match self.open_stream(&headers, stream.place()).await {
                 Ok(response) if response.status() == StatusCode::OK => {
                     if !matches!(body_kind(&response), BodyKind::Events) {
                         return;
                     }
-                    match events(response, dispatcher).await {
-                        Ok(()) => failures = 0,
-                        Err(_) => failures += 1,
+                    if let Err(error) = stream.read(response, dispatcher).await {
+                        tracing::debug!(%error, "the event stream of an MCP server broke");
                     }
                 }
+                Ok(response) if is_passing(response.status()) => stream.failed(),
                 Ok(_) => return,
-                Err(_) => failures += 1,
+                Err(_) => stream.failed(),
             }
-            tokio::time::sleep(PAUSE).await;
+            uses.borrow_and_update();
+            tokio::time::sleep(stream.delay()).await;
+            // The sender lives as long as this call.
+            if stream.empty_in_a_row() >= EMPTY_STREAMS && uses.changed().await.is_err() {
+                return;
+            }
         }
     }
 
@@ -355,25 +420,9 @@ fn body_kind(response: &Response) -> BodyKind {
     }
 }
 
-/// Dispatches the events of a stream until it ends.
-async fn events(
-    mut response: Response,
-    dispatcher: &Arc<MessageDispatcher>,
-) -> Result<(), McpError> {
-    let mut parser = SseParser::new(SseLimits {
-        event: LARGEST_MESSAGE,
-        ..SseLimits::default()
-    });
-    while let Some(chunk) = response.chunk().await.map_err(failed)? {
-        let mut rest = &chunk[..];
-        while let Some(event) = parser.next(&mut rest) {
-            let event = event.map_err(|error| McpError::Http(error.to_string()))?;
-            if !event.trim_ascii().is_empty() {
-                dispatcher.deliver(event);
-            }
-        }
-    }
-    Ok(())
+/// Whether the same request may succeed later.
+fn is_passing(status: StatusCode) -> bool {
+    status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS
 }
 
 async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>, McpError> {
@@ -412,6 +461,6 @@ async fn unexpected(mut response: Response, secrets: &SentSecrets) -> McpError {
     McpError::Http(format!("HTTP {status}: {kind}; body: {shown}{cut}"))
 }
 
-fn failed(error: reqwest::Error) -> McpError {
+pub(crate) fn failed(error: reqwest::Error) -> McpError {
     McpError::Http(error_text(error))
 }

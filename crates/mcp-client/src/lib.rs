@@ -6,13 +6,14 @@
 //!
 //! Code map: `config` (the configuration of a server), `connector` (starts servers), `connection` (requests and
 //! their limits), `dispatcher` (incoming messages), `message` (JSON-RPC), `transport` with `stdio` and `http`,
-//! `oauth` (logins), `error`.
+//! `event_stream` (its streams of events), `oauth` (logins), `error`.
 
 mod config;
 mod connection;
 mod connector;
 mod dispatcher;
 mod error;
+mod event_stream;
 mod http;
 mod message;
 mod oauth;

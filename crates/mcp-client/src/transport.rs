@@ -14,15 +14,17 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// Sends a message. With HTTP this returns only after the whole reply was dispatched.
+    /// Sends a message; `request` is its id if it is a request. With HTTP this returns only after the whole reply was
+    /// dispatched.
     pub(crate) async fn send(
         &self,
         message: String,
+        request: Option<u64>,
         dispatcher: &Arc<MessageDispatcher>,
     ) -> Result<(), McpError> {
         match self {
             Self::Stdio(stdio) => stdio.send(message).await,
-            Self::Http(http) => http.send(message, dispatcher).await,
+            Self::Http(http) => http.send(message, request, dispatcher).await,
         }
     }
 
