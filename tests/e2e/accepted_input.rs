@@ -336,3 +336,33 @@ async fn turn_that_was_accepted_during_a_compaction_begins_when_that_is_stopped(
     assert_eq!(ended["status"], "completed");
     server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn steered_input_is_in_the_turn_that_a_compaction_replaces() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = scripted_home(&model, "");
+    let (mut server, thread, _) = steered_turn(&home, &model).await;
+    model.push(HttpReply::stream(&sse::text("a summary")));
+    let params = json!({ "threadId": thread });
+    server.result("thread/compact/start", params).await;
+    server.completed_turn().await;
+    server.completed_turn().await;
+    let texts = message_texts(&mut server, &thread).await;
+    assert_eq!(texts, ["begin", "first", "second"]);
+    assert_eq!(copies(&home), 0);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn message_behind_a_slow_hook_is_given_up_with_the_turn_that_the_user_stops() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW) }));
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    let turn = server.start_turn(&thread, "begin").await;
+    let params = json!({ "threadId": thread, "turnId": turn["id"] });
+    server.result("turn/interrupt", params).await;
+    server.completed_turn().await;
+    server.finish().await.unwrap();
+    assert_eq!(copies(&home), 0);
+}

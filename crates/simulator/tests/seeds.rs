@@ -5,7 +5,7 @@
 use std::process::{Command, Output};
 
 /// Seeds whose simulations have failed, and why.
-const FAILED_BEFORE: [(u64, &str); 11] = [
+const FAILED_BEFORE: [(u64, &str); 13] = [
     (15, "an empty message of the model was shown and not stored"),
     (38, "the queue of a thread without turns was lost by a kill"),
     (
@@ -37,6 +37,14 @@ const FAILED_BEFORE: [(u64, &str); 11] = [
     (
         2536,
         "a command that was stopped while it was started ended as declined",
+    ),
+    (
+        50289,
+        "turns that waited for a typed command were lost with the end of the server",
+    ),
+    (
+        51143,
+        "input for a turn that a compaction replaced was lost",
     ),
 ];
 

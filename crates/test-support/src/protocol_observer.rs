@@ -157,10 +157,9 @@ impl ProtocolObserver {
         let turns = thread["turns"].as_array().into_iter().flatten();
         for turn in turns.filter(|turn| turn["status"] == "inProgress") {
             let id = format!("{} {}", thread["id"], turn["id"]);
-            self.turns.entry(id.clone()).or_insert(ObservedTurn {
-                known: true,
-                ..ObservedTurn::default()
-            });
+            // What the client saw before may be old: it may have been away.
+            let seen = self.turns.entry(id.clone()).or_default();
+            seen.known = true;
             for item in turn["items"].as_array().into_iter().flatten() {
                 let known = ObservedItem {
                     turn: id.clone(),
@@ -171,7 +170,8 @@ impl ProtocolObserver {
                     ..ObservedItem::default()
                 };
                 let item = item_key(&thread["id"], &turn["id"], item);
-                self.items.entry(item).or_insert(known);
+                let seen = self.items.entry(item);
+                seen.and_modify(|item| item.known = true).or_insert(known);
             }
         }
     }

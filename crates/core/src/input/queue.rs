@@ -34,14 +34,6 @@ impl Input {
         }
     }
 
-    /// Its copy on disk.
-    pub(crate) fn saved(&self) -> Option<Arc<SavedInput>> {
-        match self {
-            Self::User(input) => input.saved.clone(),
-            Self::Hidden(_) | Self::Note(_) => None,
-        }
-    }
-
     pub(crate) fn is_of_user(&self) -> bool {
         matches!(self, Self::User(_))
     }
@@ -64,6 +56,8 @@ pub(crate) struct InputQueue {
 #[derive(Debug, Default)]
 struct InputQueueState {
     waiting: VecDeque<Input>,
+    /// The copies of all input that the turn was given.
+    copies: Vec<Arc<SavedInput>>,
     closed: bool,
 }
 
@@ -74,10 +68,25 @@ impl InputQueue {
         if state.closed || state.waiting.len() >= LIMIT {
             return Err(input);
         }
+        if let Input::User(input) = &input {
+            state.copies.extend(input.saved.clone());
+        }
         state.waiting.push_back(input);
         drop(state);
         self.arrived.notify_one();
         Ok(())
+    }
+
+    /// The copy of what the turn begins with.
+    pub(crate) fn begins_with(&self, saved: Option<&Arc<SavedInput>>) {
+        self.state.lock().copies.extend(saved.cloned());
+    }
+
+    /// Removes the copies of what the turn was given and did not record.
+    pub(crate) fn give_up(&self) {
+        for copy in std::mem::take(&mut self.state.lock().copies) {
+            copy.give_up();
+        }
     }
 
     pub(crate) fn take(&self) -> VecDeque<Input> {

@@ -8,6 +8,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use codex_protocol::ThreadId;
 use codex_rollout::{ThreadLock, ThreadLocks};
@@ -27,6 +28,7 @@ const MAX_BYTES: u64 = 1 << 30;
 pub struct SavedInput {
     path: PathBuf,
     item: String,
+    is_recorded: AtomicBool,
     _lock: ThreadLock,
 }
 
@@ -67,6 +69,7 @@ impl SavedInput {
         Ok(Self {
             path,
             item: content.item.clone(),
+            is_recorded: AtomicBool::new(false),
             _lock: lock,
         })
     }
@@ -76,16 +79,21 @@ impl SavedInput {
         &self.item
     }
 
-    /// The turn has ended without it: it becomes the message of another one.
-    pub(crate) fn leave_for(&self, turn: String) -> io::Result<()> {
-        let bytes = codex_regular_file::read(&self.path, MAX_BYTES).map_err(io::Error::other)?;
-        let mut content: SavedContent = serde_json::from_slice(&bytes)?;
-        content.turn = turn;
-        codex_private_files::write(&self.path, &serde_json::to_vec(&content)?)
+    /// The conversation has the input, and the file of the thread will have it soon.
+    pub(crate) fn note_recorded(&self) {
+        self.is_recorded.store(true, Ordering::Release);
     }
 
-    /// The file of the thread has the input, or it was refused or given up.
+    /// The turn has ended, and nobody wants what it did not record.
+    pub(crate) fn give_up(&self) {
+        if !self.is_recorded.load(Ordering::Acquire) {
+            self.end();
+        }
+    }
+
+    /// The file of the thread has the input, or it was refused.
     pub(crate) fn end(&self) {
+        self.note_recorded();
         if let Err(error) = fs::remove_file(&self.path) {
             tracing::warn!(%error, "the copy of an accepted input cannot be removed");
         }

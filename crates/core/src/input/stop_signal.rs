@@ -52,6 +52,7 @@ impl StopSignal {
         match self.session_end.get() {
             Some(input) => *input,
             None if self.is_at_limit.load(Ordering::Relaxed) => LateInput::Recorded,
+            None if self.reason() == TurnAbortReason::Replaced => LateInput::Recorded,
             None => LateInput::GivenUp,
         }
     }

@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use crate::context;
 use crate::events::stored_user_message;
 use crate::input::{LeftInput, SavedContent, TurnInput, left_inputs};
-use crate::ports::Clock;
+use crate::ports::{Clock, Ids, RandomIds};
 
 /// What the file of a thread says about an input.
 #[derive(Debug, Default)]
@@ -61,7 +61,7 @@ async fn write_left(
         return left.remove();
     };
     let found = look_for(&path, content)?;
-    if found.has_input || found.turn_ended {
+    if found.has_input {
         return left.remove();
     }
     let length = path.metadata()?.len();
@@ -69,15 +69,20 @@ async fn write_left(
     let place = RolloutPath::of_file(path);
     let mut log = RolloutLog::existing(writer.clone(), place).claimed(claim);
     log.claim().map_err(io::Error::other)?;
-    append(&mut log, clock.now(), content, found.has_turn).await;
+    append(&mut log, clock.now(), content, &found).await;
     log.flush().await.map_err(io::Error::other)?;
     left.remove()
 }
 
-async fn append(log: &mut RolloutLog, now: Timestamp, content: &SavedContent, has_turn: bool) {
-    if !has_turn {
+async fn append(log: &mut RolloutLog, now: Timestamp, content: &SavedContent, found: &InputInLog) {
+    if !found.has_turn || found.turn_ended {
+        // A turn that has ended is not begun again.
+        let turn_id = match found.turn_ended {
+            true => RandomIds.submission(),
+            false => content.turn.clone(),
+        };
         let started = EventMsg::TurnStarted(TurnStartedEvent {
-            turn_id: content.turn.clone(),
+            turn_id,
             started_at: Some(now.as_second()),
             ..TurnStartedEvent::default()
         });

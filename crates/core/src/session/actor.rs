@@ -232,12 +232,7 @@ impl SessionActor {
                 false => LateInput::Recorded,
             });
         }
-        for waiting in self.cut(TurnAbortReason::Interrupted).await {
-            let turn = self.context.ids.submission();
-            if !goes_on && let Err(error) = waiting.leave_for(turn) {
-                tracing::warn!(%error, "an accepted input is not kept for the next process");
-            }
-        }
+        self.abort(TurnAbortReason::Interrupted).await;
         self.children.close_all().await;
         if let Some(seat) = self
             .agent_tree

@@ -1,6 +1,5 @@
 //! Starting, ending and aborting the one task that runs.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use codex_protocol::{CodexErrorInfo, TurnAbortReason};
@@ -9,7 +8,7 @@ use tracing::Instrument;
 use super::actor::SessionActor;
 use super::state::{RunningTask, SessionState};
 use crate::history::Conversation;
-use crate::input::{Input, SavedInput, TurnInput};
+use crate::input::{Input, LateInput, TurnInput};
 use crate::thread::TaskKind;
 use crate::turn::{TurnScope, run_regular};
 
@@ -67,23 +66,16 @@ impl SessionActor {
         if let Some(servers) = self.other_servers.take() {
             self.start_mcp_servers(servers);
         }
+        scope.input_queue.begins_with(input.saved.as_ref());
         let body = |scope, conversation| run_regular(scope, conversation, input);
         self.start(TaskKind::Regular, scope, body).await;
     }
 
     /// Stops the running task and waits for its end. That is soon, as a turn waits for nothing without also
     /// waiting for the stop signal.
-    /// Input that waits for the model is given up with it.
     pub(super) async fn abort(&mut self, reason: TurnAbortReason) {
-        for given_up in self.cut(reason).await {
-            given_up.end();
-        }
-    }
-
-    /// The same, but the copies of the input that waited are kept, and returned.
-    pub(super) async fn cut(&mut self, reason: TurnAbortReason) -> Vec<Arc<SavedInput>> {
         let SessionState::Running(running) = &mut self.state else {
-            return Vec::new();
+            return;
         };
         running.scope.stop.stop(reason);
         self.questions.drop_turn();
@@ -94,7 +86,7 @@ impl SessionActor {
                 (&mut running.task).await.ok()
             }
         };
-        self.turn_ended(ended)
+        self.turn_ended(ended);
     }
 
     /// Waits for a task whose end was emitted, if no other follows: a client that saw it may go on at once.
@@ -106,17 +98,14 @@ impl SessionActor {
         }
     }
 
-    /// Takes the conversation back after a task. Returns the copies of the input that it did not take.
-    pub(super) fn turn_ended(
-        &mut self,
-        conversation: Option<Conversation>,
-    ) -> Vec<Arc<SavedInput>> {
+    /// Takes the conversation back after a task.
+    pub(super) fn turn_ended(&mut self, conversation: Option<Conversation>) {
         self.questions.drop_turn();
         self.approvals.end_turn();
         let SessionState::Running(running) =
             std::mem::replace(&mut self.state, SessionState::Between)
         else {
-            return Vec::new();
+            return;
         };
         let conversation = conversation.unwrap_or_else(|| {
             let message = "internal error; the conversation was lost with its turn";
@@ -126,10 +115,11 @@ impl SessionActor {
         let left = running.scope.input_queue.close();
         self.member_turn_ended(&running);
         self.state = SessionState::Idle(Box::new(conversation));
-        let copies = left.iter().filter_map(Input::saved).collect();
+        if running.scope.stop.late_input() == LateInput::GivenUp {
+            running.scope.input_queue.give_up();
+        }
         self.put_back_notices(left);
         self.place_notices();
-        copies
     }
 
     /// Gives input to the running turn. Returns the input if no turn takes it.

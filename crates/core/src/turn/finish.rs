@@ -55,14 +55,9 @@ pub(crate) async fn finish(
                 );
             }
             for input in left {
-                match (input, scope.stop.late_input()) {
-                    (Input::User(input), LateInput::GivenUp) => {
-                        if let Some(saved) = input.saved {
-                            saved.end();
-                        }
-                    }
-                    (Input::User(_), LateInput::Left) => {}
-                    (kept, _) => record_late(scope, conversation, kept).await,
+                // Items of the engine are kept.
+                if !input.is_of_user() || scope.stop.late_input() == LateInput::Recorded {
+                    record_late(scope, conversation, input).await;
                 }
             }
             tokio::select! {

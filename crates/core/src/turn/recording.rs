@@ -79,7 +79,10 @@ impl RunningTurn<'_> {
                 }
                 let saved = input.saved.take();
                 let item = match &saved {
-                    Some(saved) => saved.item().to_owned(),
+                    Some(saved) => {
+                        saved.note_recorded();
+                        saved.item().to_owned()
+                    }
                     None => self.scope.session.ids.item(),
                 };
                 if let Some(output) = input.tool_output.take() {

@@ -58,6 +58,7 @@ fn collect(entries: &[RecordEntry]) -> Facts {
     let mut ended: BTreeMap<(u64, String), BTreeSet<String>> = BTreeMap::new();
     // Turns in which an answer of the model was cut.
     let mut cut: BTreeSet<(u64, String)> = BTreeSet::new();
+    let mut questions: BTreeMap<(u64, String), String> = BTreeMap::new();
     let mut is_ending = false;
     for entry in entries {
         let message = &entry.value;
@@ -70,6 +71,16 @@ fn collect(entries: &[RecordEntry]) -> Facts {
                     sent(&mut facts, message, entry.at);
                 }
                 requests.insert(key, (message.clone(), entry.at));
+            }
+            // The answer stops the turn.
+            RecordKind::Sent if message["result"]["decision"] == "cancel" => {
+                facts.stopped.extend(questions.get(&key).cloned());
+            }
+            RecordKind::Received
+                if message["params"]["itemId"].is_string() && message["id"].is_number() =>
+            {
+                let thread = message["params"]["threadId"].as_str().unwrap_or_default();
+                questions.insert(key, thread.to_owned());
             }
             RecordKind::Received if message["method"].is_null() => {
                 let Some((request, at)) = requests.remove(&key) else {
