@@ -786,3 +786,44 @@ fn a_command_can_be_run_to_see_which_hosts_it_wants() {
          network_rule(host=\"b.test:5432\", protocol=\"socks5_tcp\", decision=\"allow\")\n"
     );
 }
+
+#[test]
+fn a_command_that_is_run_to_see_its_hosts_reaches_none_that_is_allowed() {
+    if !is_possible() {
+        return;
+    }
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let script = format!(
+        "(exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null && echo REACHED; \
+         (exec 3<>/dev/tcp/a.test/443) 2>/dev/null && echo REACHED; true"
+    );
+    let permissions = "default_permissions = 'p'\n[permissions.p]\nextends = ':workspace'\n\
+                       [permissions.p.network]\nenabled = true\n\
+                       domains = { '127.0.0.1' = 'allow', 'a.test' = 'allow' }\n";
+    let rules = "network_rule(host = \"a.test\", protocol = \"https\", decision = \"allow\")\n\
+                 network_rule(host = \"127.0.0.1\", protocol = \"socks5_tcp\", decision = \"allow\")\n";
+    for settings in [
+        permissions,
+        "",
+        ONLINE,
+        "sandbox_mode = 'danger-full-access'\n",
+    ] {
+        let home = home_with(settings);
+        fs::create_dir(home.path().join("rules")).unwrap();
+        fs::write(home.path().join("rules/default.rules"), rules).unwrap();
+        let output = std::process::Command::new(PROGRAM)
+            .args(["sandbox", "--network-log", "--", "/bin/bash", "-c", &script])
+            .env("CODEX_HOME", home.path())
+            .current_dir(home.path())
+            .output()
+            .unwrap();
+        assert_eq!(
+            String::from_utf8(output.stdout).unwrap(),
+            "network_rule(host=\"a.test\", protocol=\"https\", decision=\"allow\")\n",
+            "{settings}"
+        );
+    }
+    listener.set_nonblocking(true).unwrap();
+    assert!(listener.accept().is_err());
+}

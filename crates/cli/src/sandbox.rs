@@ -13,7 +13,7 @@ use codex_config::{Config, RequestParams};
 use codex_core::StandaloneCommand;
 use codex_exec::{ExitStatus, Launcher, NetworkLog, OutputStream, StandardInput, StreamSetup};
 use codex_exec_policy::{NetworkDecision, NetworkProtocol, NetworkRule, network_rule_line};
-use codex_host_policy::{HostList, HostPattern, ListOwner, UsualProtocol};
+use codex_host_policy::{HostDecision, HostEntry, HostList, HostPattern, ListOwner, UsualProtocol};
 use codex_protocol::SandboxPolicy;
 use codex_sandbox::{HostLimit, LimitedCommands};
 use codex_system::signals::Signals;
@@ -85,7 +85,7 @@ pub(crate) fn run(
     let cwd = std::env::current_dir().context("cannot determine the working folder")?;
     let (flags, params) = (settings.overrides()?, RequestParams::default());
     let config = wiring::load_config(Some(&cwd), &flags, &params)?;
-    if config.policy.sandbox_policy == SandboxPolicy::DangerFullAccess {
+    if config.policy.sandbox_policy == SandboxPolicy::DangerFullAccess && !arguments.network_log {
         note("the settings allow everything, so the command runs without a sandbox");
     }
     let runtime = crate::runtime::beside_output()?;
@@ -109,7 +109,7 @@ async fn run_confined(
     let launcher = Launcher::of_this_program();
     let mut commands = standalone_commands(config, launcher.clone(), cwd);
     if prints_rules {
-        Arc::make_mut(&mut commands.network_limits).add(every_host_refused());
+        Arc::make_mut(&mut commands.network_limits).add(every_host_refused()?);
     }
     let has_input = !io::stdin().is_terminal() || io::stdout().is_terminal();
     let network_log = NetworkLog::default();
@@ -172,13 +172,18 @@ async fn run_confined(
     Ok(ExitCode::from(code))
 }
 
-/// A network that leads to no host, so that what a command wants is noted. Other limits still hold.
-fn every_host_refused() -> HostLimit {
-    HostLimit {
-        hosts: Some(HostList::new(ListOwner::Permissions, Vec::new())),
+/// A network that leads to no host, whatever rules and permissions allow, so that what a command wants is noted. Other limits
+/// still hold.
+fn every_host_refused() -> anyhow::Result<HostLimit> {
+    let every_host = HostEntry {
+        pattern: HostPattern::parse("*")?,
+        decision: HostDecision::Deny,
+    };
+    Ok(HostLimit {
+        hosts: Some(HostList::new(ListOwner::Permissions, vec![every_host])),
         opens: true,
-        ..HostLimit::closing("`--network-log`", LimitedCommands::Confined)
-    }
+        ..HostLimit::closing("`--network-log`", LimitedCommands::All)
+    })
 }
 
 /// Prints a rule for each host that was refused.
