@@ -249,8 +249,11 @@ fn names() -> Arc<Names> {
         ("x.wild.test", own),
     ];
     let addresses = addresses.map(|(name, address)| (name.to_owned(), vec![address]));
+    let mut addresses = BTreeMap::from(addresses);
+    let elsewhere = IpAddr::from(Ipv4Addr::new(10, 0, 0, 1));
+    addresses.insert("mixed.test".to_owned(), vec![own, elsewhere]);
     Arc::new(Names {
-        addresses: addresses.into(),
+        addresses,
         ..Names::default()
     })
 }
@@ -1059,10 +1062,11 @@ async fn the_proxy_of_the_machine_gets_what_is_allowed_and_nothing_else() {
     let serving = tokio::spawn(proxy(listener, sender));
     let network = network();
     for (name, port) in [
-        ("get=own.test,deny.test,other.test", 80),
-        ("reach=own.test,deny.test", 8443),
+        ("get=own.test,deny.test,other.test,mixed.test", 80),
+        ("reach=own.test,deny.test,mixed.test", 8443),
     ] {
-        let mut launch = with_network(part(name, port), "+own.test -deny.test", &network);
+        let list = "+own.test +mixed.test -deny.test";
+        let mut launch = with_network(part(name, port), list, &network);
         for variable in ["http_proxy", "HTTPS_PROXY"] {
             launch
                 .environment

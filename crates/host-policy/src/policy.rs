@@ -149,14 +149,16 @@ impl HostPolicy {
         !has_entries && of(ListOwner::Permissions).next().is_some()
     }
 
-    /// Whether an address was named by an entry that allows it, so that a name may lead to it.
+    /// Whether a name that is allowed may lead to an address: to one of the internet unless it is denied, to a local one only if
+    /// a connection to the address itself is allowed.
     #[must_use]
     pub fn allows_address(&self, address: std::net::IpAddr, port: u16) -> bool {
-        let host = Host::from(address);
-        let decisions = self.lists.iter().map(|list| list.decision(&host, port));
-        let decisions: Vec<_> = decisions.flatten().collect();
-        let is_denied = decisions.contains(&HostDecision::Deny);
-        !is_denied && (!is_local(address) || decisions.contains(&HostDecision::Allow))
+        let verdict = self.verdict(&Host::from(address), port);
+        if is_local(address) {
+            verdict == Verdict::Allow
+        } else {
+            verdict != Verdict::Refuse(RefusalReason::Denied)
+        }
     }
 }
 

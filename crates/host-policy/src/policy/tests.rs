@@ -188,6 +188,27 @@ fn a_name_leads_to_a_local_address_only_if_that_is_named() {
 }
 
 #[test]
+fn a_name_leads_to_a_local_address_only_if_every_owner_of_lists_allows_that() {
+    let to = |lists: &[&str], address: &str| {
+        let policy = HostPolicy::new(lists.iter().map(|text| list(text)).collect());
+        policy.allows_address(address.parse().unwrap(), 80)
+    };
+    assert!(!to(&["only: +a.test", "feature: +10.0.0.1"], "10.0.0.1"));
+    assert!(!to(
+        &["permissions: +a.test", "feature: +10.0.0.1"],
+        "10.0.0.1"
+    ));
+    assert!(!to(&["admin: ?10.0.0.1", "feature: +10.0.0.1"], "10.0.0.1"));
+    assert!(to(&["only: +a.test +10.0.0.1"], "10.0.0.1"));
+    assert!(to(
+        &["rules: +10.0.0.1", "permissions: +a.test"],
+        "10.0.0.1"
+    ));
+    // Addresses of the internet need no entry of their own.
+    assert!(to(&["only: +a.test", "feature: +b.test"], "93.184.216.40"));
+}
+
+#[test]
 fn a_proxy_is_used_if_somebody_allows_it_and_no_administrator_leaves_it_out() {
     let allows = |lists: &[(&str, bool)]| {
         let lists = lists.iter().map(|(text, upstream_proxy)| HostList {

@@ -27,7 +27,11 @@ pub(super) async fn dial(
     names: &dyn NameResolver,
 ) -> Result<TcpStream, String> {
     let mut reason = "it has no address".to_owned();
-    for address in addresses(host, port, policy, names).await? {
+    let addresses = match host {
+        Host::Address(address) => vec![*address],
+        Host::Name(name) => allowed(resolve(name, names).await?, port, policy)?,
+    };
+    for address in addresses {
         match timeout(
             CONNECT_LIMIT,
             TcpStream::connect(SocketAddr::new(address, port)),
@@ -42,16 +46,16 @@ pub(super) async fn dial(
     Err(reason)
 }
 
-/// The addresses of a host that may be connected to. An error is a reason for people.
-pub(super) async fn addresses(
+/// Checks a host that somebody else resolves again, who may choose any of its addresses. An error is a reason for people.
+pub(super) async fn check_all(
     host: &Host,
     port: u16,
     policy: &HostPolicy,
     names: &dyn NameResolver,
-) -> Result<Vec<IpAddr>, String> {
+) -> Result<(), String> {
     match host {
-        Host::Address(address) => Ok(vec![*address]),
-        Host::Name(name) => allowed(resolve(name, names).await?, port, policy),
+        Host::Address(_) => Ok(()),
+        Host::Name(name) => all_allowed(&resolve(name, names).await?, port, policy),
     }
 }
 
@@ -68,13 +72,22 @@ fn allowed(addresses: Vec<IpAddr>, port: u16, policy: &HostPolicy) -> Result<Vec
     let is_allowed = |address: &IpAddr| policy.allows_address(*address, port);
     let allowed: Vec<_> = addresses.into_iter().filter(is_allowed).collect();
     if allowed.is_empty() {
-        return Err(
-            "the name leads to an address of this machine or of its network that is not listed"
-                .to_owned(),
-        );
+        return Err(LEADS_TO_MACHINE.to_owned());
     }
     Ok(allowed)
 }
+
+fn all_allowed(addresses: &[IpAddr], port: u16, policy: &HostPolicy) -> Result<(), String> {
+    let is_allowed = |address: &IpAddr| policy.allows_address(*address, port);
+    if addresses.iter().all(is_allowed) {
+        Ok(())
+    } else {
+        Err(LEADS_TO_MACHINE.to_owned())
+    }
+}
+
+const LEADS_TO_MACHINE: &str = "the name leads to an address of this machine or of its network that is not allowed, or to one \
+                                that is denied";
 
 fn plain(error: &io::Error) -> String {
     let text = error.to_string();
@@ -111,5 +124,12 @@ mod tests {
         ];
         assert_eq!(check(&mixed).unwrap(), addresses(&["1.1.1.1", "10.0.0.1"]));
         assert!(check(&["127.0.0.1", "::1", "::ffff:10.0.0.3"]).is_err());
+        // A proxy may choose any of them.
+        let all = |texts: &[&str]| {
+            let addresses: Vec<IpAddr> = addresses(texts);
+            all_allowed(&addresses, 80, &policy)
+        };
+        assert!(all(&mixed).is_err());
+        assert!(all(&["1.1.1.1", "10.0.0.1"]).is_ok());
     }
 }

@@ -18,7 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::client_hello::{self, FirstBytes, LONGEST_HELLO};
-use super::dial::{addresses, dial};
+use super::dial::{check_all, dial};
 use super::http_request::{self, ForwardedRequest, RequestHead};
 use super::upstream::{ProxyAddress, UpstreamProxies};
 use crate::network::{NameResolver, NetworkLog};
@@ -183,7 +183,7 @@ async fn open(
         return Ok(Outside::plain(dialed.map_err(Cut::Refused)?, Vec::new()));
     };
     // What may not be reached directly may not be reached through a proxy.
-    let checked = addresses(host, port, &settings.policy, settings.names.as_ref()).await;
+    let checked = check_all(host, port, &settings.policy, settings.names.as_ref()).await;
     checked.map_err(Cut::Refused)?;
     let mut first = Vec::new();
     if port == HTTP_PORT {
