@@ -6,6 +6,7 @@
 use std::fs;
 use std::net::TcpListener;
 use std::path::Path;
+use std::time::Duration;
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, ReceivedRequest, sse};
 use serde_json::{Value, json};
@@ -655,15 +656,22 @@ impl Machine {
     }
 }
 
+/// Settings under which one list allows this machine and another one does not, so that a person is asked.
+const ALLOWED_BY_ONE_LIST: &str = "default_permissions = 'p'\n\
+    features = { network_proxy = { enabled = true, domains = { '127.0.0.1' = 'allow' } }, unified_exec = true }\n\
+    [permissions.p]\nextends = ':workspace'\n\
+    [permissions.p.network]\nenabled = true\ndomains = { 'a.test' = 'allow' }\n";
+
+fn amendment(action: &str) -> Value {
+    let rule = json!({ "host": "127.0.0.1", "action": action });
+    json!({ "applyNetworkPolicyAmendment": { "network_policy_amendment": rule } })
+}
+
 #[tokio::test]
 async fn a_person_is_asked_about_a_host_and_every_answer_is_followed() {
     if !is_possible() {
         return;
     }
-    let amendment = |action: &str| {
-        let rule = json!({ "host": "127.0.0.1", "action": action });
-        json!({ "applyNetworkPolicyAmendment": { "network_policy_amendment": rule } })
-    };
     for (answer, asked, reaches, rule) in [
         (json!("accept"), 2, true, None),
         (json!("acceptForSession"), 1, true, None),
@@ -672,10 +680,10 @@ async fn a_person_is_asked_about_a_host_and_every_answer_is_followed() {
         (json!("decline"), 2, false, None),
     ] {
         let user = UserSettings {
-            text: ONLINE,
+            text: ALLOWED_BY_ONE_LIST,
             ..users().swap_remove(1)
         };
-        let mut machine = Machine::start(&user, ASKING_RULE, None).await;
+        let mut machine = Machine::start(&user, "", None).await;
         let thread = machine.start_thread().await;
         let (questions, outputs) = machine.asked_about_hosts(&thread, &answer).await;
         assert_eq!(questions.len(), asked, "{answer}");
@@ -703,6 +711,8 @@ async fn a_person_is_asked_about_a_host_and_every_answer_is_followed() {
         let offered = json!(["accept", "acceptForSession", amendment("allow"), "cancel"]);
         assert_eq!(question["availableDecisions"], offered);
         assert!(question["command"].is_null());
+        let reason = question["reason"].as_str().unwrap();
+        assert!(reason.contains("not in the lists of hosts"), "{reason}");
         let written = machine.rules();
         match rule {
             Some(action) => {
@@ -711,9 +721,9 @@ async fn a_person_is_asked_about_a_host_and_every_answer_is_followed() {
                     "network_rule(host=\"127.0.0.1:{port}\", protocol=\"socks5_tcp\", decision=\"{action}\", \
                      justification=\"{verb} socks5_tcp access to 127.0.0.1\")\n"
                 );
-                assert_eq!(written, format!("{ASKING_RULE}{line}"));
+                assert_eq!(written, line);
             }
-            None => assert_eq!(written, ASKING_RULE),
+            None => assert_eq!(written, ""),
         }
         // What holds for the session holds in the next turn, and not in another thread.
         if answer == json!("acceptForSession") {
@@ -725,6 +735,209 @@ async fn a_person_is_asked_about_a_host_and_every_answer_is_followed() {
         }
         machine.server.finish().await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn where_a_rule_asks_about_a_host_no_rule_that_allows_it_is_offered() {
+    if !is_possible() {
+        return;
+    }
+    // A client that sends one all the same has the host for the session.
+    for (answer, asked) in [(json!("accept"), 2), (amendment("allow"), 1)] {
+        let user = UserSettings {
+            text: ONLINE,
+            ..users().swap_remove(1)
+        };
+        let mut machine = Machine::start(&user, ASKING_RULE, None).await;
+        let thread = machine.start_thread().await;
+        let (questions, outputs) = machine.asked_about_hosts(&thread, &answer).await;
+        assert_eq!(questions.len(), asked, "{answer}");
+        assert!(outputs.iter().all(|output| reached(output)), "{answer}");
+        let offered = json!(["accept", "acceptForSession", "cancel"]);
+        assert_eq!(questions[0]["availableDecisions"], offered);
+        let proposed = json!([{ "host": "127.0.0.1", "action": "deny" }]);
+        assert_eq!(questions[0]["proposedNetworkPolicyAmendments"], proposed);
+        let reason = questions[0]["reason"].as_str().unwrap();
+        assert!(
+            reason.contains("a rule or the administrator wants you to be asked"),
+            "{reason}"
+        );
+        assert_eq!(machine.rules(), ASKING_RULE);
+        machine.server.finish().await.unwrap();
+    }
+}
+
+impl Machine {
+    /// Starts a turn with one call after the other.
+    async fn start_calls(&mut self, thread: &str, calls: &[(&str, Value)]) {
+        for (index, (tool, arguments)) in calls.iter().enumerate() {
+            let call = sse::function_call(&format!("c{index}"), tool, arguments);
+            self.model
+                .push(HttpReply::stream(&numbered(sse::items(&[call]))));
+        }
+        self.model
+            .push(HttpReply::stream(&numbered(sse::text("done"))));
+        let input = json!([{ "type": "text", "text": "go" }]);
+        let params = json!({ "threadId": thread, "input": input, "approvalPolicy": "on-request" });
+        self.ask("turn/start", params).await;
+    }
+
+    async fn question(&mut self) -> Value {
+        self.until(|message| message["method"] == "item/commandExecution/requestApproval")
+            .await
+    }
+
+    async fn accept(&mut self, question: &Value) {
+        let reply = json!({ "id": question["id"], "result": { "decision": "accept" } });
+        self.server.send(&reply).await.unwrap();
+    }
+
+    async fn end_of_turn(&mut self) {
+        self.until(|message| message["method"] == "turn/completed")
+            .await;
+    }
+
+    /// A thread that may write in a folder.
+    async fn start_thread_in(&mut self, folder: &Path) -> String {
+        let started = self.ask("thread/start", json!({ "cwd": folder })).await;
+        started["thread"]["id"].as_str().unwrap().to_owned()
+    }
+}
+
+async fn until_there_is(file: &Path) {
+    let exists = async {
+        while !file.exists() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let exists = tokio::time::timeout(Duration::from_secs(60), exists);
+    exists.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_question_about_a_host_ends_with_its_command() {
+    if !is_possible() {
+        return;
+    }
+    let user = UserSettings {
+        text: ALLOWED_BY_ONE_LIST,
+        ..users().swap_remove(1)
+    };
+    let mut machine = Machine::start(&user, "", None).await;
+    let folder = tempfile::tempdir().unwrap();
+    let thread = machine.start_thread_in(folder.path()).await;
+    let probe = machine.probe();
+    let leaves = format!("({probe}) >/dev/null 2>&1 & until [ -e asked ]; do sleep 0.01; done");
+    let calls = [
+        ("shell_command", json!({ "command": leaves })),
+        (
+            "shell_command",
+            json!({ "command": format!("{probe} # second") }),
+        ),
+    ];
+    machine.start_calls(&thread, &calls).await;
+    let first = machine.question().await;
+    fs::write(folder.path().join("asked"), "").unwrap();
+    let resolved = machine
+        .until(|message| message["method"] == "serverRequest/resolved")
+        .await;
+    assert_eq!(resolved["params"]["requestId"], first["id"]);
+    let second = machine.question().await;
+    let reason = second["params"]["reason"].as_str().unwrap();
+    assert!(reason.contains("# second"), "{reason}");
+    // The answer to the question that was withdrawn decides nothing.
+    machine.accept(&first).await;
+    machine.accept(&second).await;
+    machine.end_of_turn().await;
+    let last = machine.model.requests().last().unwrap().json();
+    assert!(reached(
+        &last["input"].as_array().unwrap().last().unwrap()["output"].to_string()
+    ));
+    machine.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_answer_about_a_host_is_for_the_command_that_was_shown() {
+    if !is_possible() {
+        return;
+    }
+    let user = UserSettings {
+        text: ALLOWED_BY_ONE_LIST,
+        ..users().swap_remove(1)
+    };
+    let mut machine = Machine::start(&user, "", None).await;
+    let folder = tempfile::tempdir().unwrap();
+    let thread = machine.start_thread_in(folder.path()).await;
+    let probe = machine.probe();
+    let waits = format!("until [ -e go ]; do sleep 0.01; done; touch one; ({probe}) > result");
+    let follows = format!("touch go two; {probe}");
+    let calls = [
+        (
+            "exec_command",
+            json!({ "cmd": waits, "yield_time_ms": 250 }),
+        ),
+        (
+            "exec_command",
+            json!({ "cmd": follows, "yield_time_ms": 30000 }),
+        ),
+    ];
+    machine.start_calls(&thread, &calls).await;
+    let mut shown = Vec::new();
+    for _ in 0..2 {
+        let question = machine.question().await;
+        // Both are on their way to connect.
+        until_there_is(&folder.path().join("one")).await;
+        until_there_is(&folder.path().join("two")).await;
+        let reason = question["params"]["reason"].as_str().unwrap();
+        shown.push(reason.contains("touch one"));
+        machine.accept(&question).await;
+    }
+    shown.sort_unstable();
+    assert_eq!(shown, [false, true]);
+    machine.end_of_turn().await;
+    until_there_is(&folder.path().join("result")).await;
+    machine.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_terminal_that_outlives_its_turn_reaches_what_was_allowed_for_the_session_later() {
+    if !is_possible() {
+        return;
+    }
+    let user = UserSettings {
+        text: ALLOWED_BY_ONE_LIST,
+        ..users().swap_remove(1)
+    };
+    let mut machine = Machine::start(&user, "", None).await;
+    let folder = tempfile::tempdir().unwrap();
+    let thread = machine.start_thread_in(folder.path()).await;
+    let probe = machine.probe();
+    let wait = |file: &str| format!("until [ -e {file} ]; do sleep 0.01; done");
+    let waits = format!(
+        "{}; ({probe}) > first; touch one; {}; ({probe}) > second; touch two",
+        wait("go"),
+        wait("again"),
+    );
+    let calls = [(
+        "exec_command",
+        json!({ "cmd": waits, "yield_time_ms": 250 }),
+    )];
+    machine.start_calls(&thread, &calls).await;
+    machine.end_of_turn().await;
+    let file = |name: &str| folder.path().join(name);
+    fs::write(file("go"), "").unwrap();
+    until_there_is(&file("one")).await;
+    assert!(
+        !reached(&fs::read_to_string(file("first")).unwrap()),
+        "nobody is asked"
+    );
+    let answer = json!("acceptForSession");
+    let (questions, _) = machine.asked_about_hosts(&thread, &answer).await;
+    assert_eq!(questions.len(), 1);
+    fs::write(file("again"), "").unwrap();
+    until_there_is(&file("two")).await;
+    assert!(reached(&fs::read_to_string(file("second")).unwrap()));
+    machine.server.finish().await.unwrap();
 }
 
 #[tokio::test]
@@ -748,20 +961,30 @@ async fn where_nobody_may_be_asked_a_host_is_refused_and_the_model_is_told_what_
     if !is_possible() {
         return;
     }
-    let user = UserSettings {
-        text: ONLINE,
-        ..users().swap_remove(1)
-    };
-    let mut machine = Machine::start(&user, ASKING_RULE, None).await;
-    let thread = machine.start_thread().await;
-    assert!(!machine.turn(&thread, json!({})).await);
-    let requests = machine.model.requests();
-    let input = requests.last().unwrap().json()["input"].to_string();
-    assert!(
-        input.contains("lets nobody be asked; `domains` of the permissions"),
-        "{input}"
-    );
-    machine.server.finish().await.unwrap();
+    for (text, rules, expected) in [
+        (
+            ALLOWED_BY_ONE_LIST,
+            "",
+            "it is not listed, and the approval policy lets nobody be asked; `domains` of the permissions",
+        ),
+        (
+            ONLINE,
+            ASKING_RULE,
+            "a rule or the administrator wants a person to decide, and the approval policy lets nobody be asked",
+        ),
+    ] {
+        let user = UserSettings {
+            text,
+            ..users().swap_remove(1)
+        };
+        let mut machine = Machine::start(&user, rules, None).await;
+        let thread = machine.start_thread().await;
+        assert!(!machine.turn(&thread, json!({})).await);
+        let requests = machine.model.requests();
+        let input = requests.last().unwrap().json()["input"].to_string();
+        assert!(input.contains(expected), "{input}");
+        machine.server.finish().await.unwrap();
+    }
 }
 
 #[test]

@@ -4,13 +4,14 @@
 use std::fmt::{self, Debug};
 use std::future::Future;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, ToSocketAddrs as _};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use codex_host_policy::Host;
+use codex_host_policy::{AskReason, Host};
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 
 /// A future without a type of its own.
 pub type HostAnswerFuture = Pin<Box<dyn Future<Output = HostAnswer> + Send>>;
@@ -24,24 +25,55 @@ pub trait NameResolver: Debug + Send + Sync {
     fn resolve(&self, name: &str) -> AddressesFuture;
 }
 
-/// Resolves names as programs of this machine do.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct SystemResolver;
+/// The most names that are looked up at once for one command, and for all of them. A look-up takes a thread until it ends, also
+/// if nobody waits for it any more.
+const MOST_LOOKUPS: usize = 8;
+const MOST_LOOKUPS_OF_ALL: usize = 64;
+
+static LOOKUPS_OF_ALL: Semaphore = Semaphore::const_new(MOST_LOOKUPS_OF_ALL);
+
+/// Resolves names as programs of this machine do, for one command.
+#[derive(Debug, Clone)]
+pub struct SystemResolver {
+    lookups: Arc<Semaphore>,
+    look_up: fn(&str) -> io::Result<Vec<IpAddr>>,
+}
+
+impl Default for SystemResolver {
+    fn default() -> Self {
+        Self {
+            lookups: Arc::new(Semaphore::new(MOST_LOOKUPS)),
+            look_up,
+        }
+    }
+}
 
 impl NameResolver for SystemResolver {
     fn resolve(&self, name: &str) -> AddressesFuture {
+        let Self { lookups, look_up } = self.clone();
         let name = name.to_owned();
         Box::pin(async move {
-            let found = tokio::net::lookup_host((name, 0)).await?;
-            Ok(found.map(|address| address.ip()).collect())
+            let of_command = lookups.acquire_owned().await.map_err(io::Error::other)?;
+            let of_all = LOOKUPS_OF_ALL.acquire().await.map_err(io::Error::other)?;
+            let found = tokio::task::spawn_blocking(move || {
+                let found = look_up(&name);
+                drop((of_command, of_all));
+                found
+            });
+            found.await.map_err(io::Error::other)?
         })
     }
+}
+
+fn look_up(name: &str) -> io::Result<Vec<IpAddr>> {
+    let found = (name, 0).to_socket_addrs()?;
+    Ok(found.map(|address| address.ip()).collect())
 }
 
 /// Asks somebody about a host that is not listed.
 pub trait HostQuestions: Debug + Send + Sync {
     /// The command waits for the answer; its other connections do not.
-    fn ask(&self, host: &Host, port: u16) -> HostAnswerFuture;
+    fn ask(&self, host: &Host, port: u16, reason: AskReason) -> HostAnswerFuture;
 }
 
 /// The answer to a question about a host.
@@ -51,6 +83,8 @@ pub enum HostAnswer {
     Allow,
     /// For this command, with the reason.
     Refuse(String),
+    /// Nobody has decided, with the reason. The connection is refused, and the next one is asked about again.
+    Undecided(String),
 }
 
 /// Whom to ask about hosts, and where to note what happened.
@@ -69,7 +103,7 @@ impl Default for CommandNetwork {
         Self {
             questions: None,
             log: NetworkLog::default(),
-            names: Arc::new(SystemResolver),
+            names: Arc::new(SystemResolver::default()),
         }
     }
 }
@@ -236,7 +270,51 @@ impl fmt::Display for RefusedHost {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{LazyLock, mpsc};
+    use std::time::Duration;
+
     use super::*;
+
+    /// Where look-ups say that they have begun, and wait until they may end.
+    type Meeting = (Mutex<mpsc::Sender<()>>, Mutex<mpsc::Receiver<()>>);
+
+    static BEGUN: LazyLock<Meeting> = LazyLock::new(|| {
+        let (sender, receiver) = mpsc::channel();
+        (Mutex::new(sender), Mutex::new(receiver))
+    });
+    static MAY_END: LazyLock<Meeting> = LazyLock::new(|| {
+        let (sender, receiver) = mpsc::channel();
+        (Mutex::new(sender), Mutex::new(receiver))
+    });
+
+    fn slow(_: &str) -> io::Result<Vec<IpAddr>> {
+        BEGUN.0.lock().send(()).unwrap();
+        MAY_END.1.lock().recv().unwrap();
+        Ok(Vec::new())
+    }
+
+    #[tokio::test]
+    async fn look_ups_that_nobody_waits_for_still_count_against_the_limit() {
+        let resolver = SystemResolver {
+            look_up: slow,
+            ..SystemResolver::default()
+        };
+        for _ in 0..MOST_LOOKUPS {
+            let given_up = tokio::time::timeout(Duration::from_millis(10), resolver.resolve("a"));
+            assert!(given_up.await.is_err());
+            let begun = tokio::task::spawn_blocking(|| BEGUN.1.lock().recv());
+            begun.await.unwrap().unwrap();
+        }
+        assert_eq!(resolver.lookups.available_permits(), 0);
+        let mut another = resolver.resolve("b");
+        let waits = tokio::time::timeout(Duration::from_millis(10), &mut another);
+        assert!(waits.await.is_err());
+        assert!(BEGUN.1.lock().try_recv().is_err());
+        for _ in 0..=MOST_LOOKUPS {
+            MAY_END.0.lock().send(()).unwrap();
+        }
+        assert!(another.await.unwrap().is_empty());
+    }
 
     #[test]
     fn a_connection_is_noted_as_soon_as_it_is_made_and_its_bytes_as_they_go() {

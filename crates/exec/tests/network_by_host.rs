@@ -19,12 +19,15 @@ use codex_exec::{
     AddressesFuture, CommandNetwork, HostAnswer, HostAnswerFuture, HostQuestions, Launch,
     NameResolver, RefusedHost,
 };
-use codex_host_policy::{Host, HostDecision, HostEntry, HostList, HostPattern, ListOwner};
+use codex_host_policy::{
+    AskReason, Host, HostDecision, HostEntry, HostList, HostPattern, ListOwner,
+};
 use codex_sandbox::{
     ConfinementPolicy, EnforcementLevels, HostLimit, LaunchPlan, LaunchPlanError, LimitedCommands,
     Namespaces, NetworkLimits, NetworkMode, PolicyContext, ReadAccess, plan, probe,
 };
 use common::{finish, launch, shell, spawn, texts};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::{Notify, watch};
 
 /// System calls that libraries do not offer safely.
@@ -109,6 +112,13 @@ fn is_possible() -> bool {
     if !possible {
         println!("skipped: commands cannot have a network of their own here");
     }
+    // Tests that run at once in this process share what may be open.
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    setrlimit(Resource::Nofile, raised).unwrap();
     possible
 }
 
@@ -148,7 +158,8 @@ impl Answers {
 }
 
 impl HostQuestions for Answers {
-    fn ask(&self, host: &Host, port: u16) -> HostAnswerFuture {
+    fn ask(&self, host: &Host, port: u16, reason: AskReason) -> HostAnswerFuture {
+        assert_eq!(reason, AskReason::NotListed);
         self.asked
             .send_modify(|asked| asked.push((host.clone(), port)));
         let (answer, may_answer) = (self.answer.clone(), Arc::clone(&self.may_answer));
@@ -156,6 +167,21 @@ impl HostQuestions for Answers {
             may_answer.notified().await;
             answer
         })
+    }
+}
+
+/// Answers each question at once.
+#[derive(Debug)]
+struct AnswersAtOnce {
+    answer: HostAnswer,
+    asked: AtomicUsize,
+}
+
+impl HostQuestions for AnswersAtOnce {
+    fn ask(&self, _: &Host, _: u16, _: AskReason) -> HostAnswerFuture {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let answer = self.answer.clone();
+        Box::pin(async move { answer })
     }
 }
 
@@ -334,6 +360,8 @@ mod parts {
             ("many", host) => many(host, port),
             ("flood", host) => flood(host, port),
             ("storm", host) => storm(host, port),
+            ("drown", what) => drown(what, port),
+            ("ports", host) => ports(host),
             ("connections", host) => connections(host, port),
             ("hello", host) => hello(host, port),
             (other, _) => panic!("{other}"),
@@ -749,6 +777,53 @@ mod parts {
         tell!("{host} {}", outcome(reached));
     }
 
+    /// Connects to a host while other threads leave no moment without something to answer: `names` or `connections`.
+    fn drown(what: &str, port: u16) {
+        let address = SocketAddr::from((resolved("own.test"), port));
+        let denied = SocketAddr::from((resolved("deny.test"), port));
+        let question = b"\x07\x08\x01\0\0\x01\0\0\0\0\0\0\x03own\x04test\0\0\x01\0\x01";
+        let (done, begun) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let deadline = Instant::now() + Duration::from_secs(20);
+        let goes_on = || !done.load(Ordering::Relaxed) && Instant::now() < deadline;
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
+                    while goes_on() {
+                        if what == "names" {
+                            socket.send_to(question, "198.18.0.1:53").ok();
+                        } else {
+                            assert!(TcpStream::connect(denied).is_err());
+                        }
+                        begun.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            while begun.load(Ordering::Relaxed) < 100 && goes_on() {
+                std::thread::yield_now();
+            }
+            let reached = TcpStream::connect(address).and_then(|stream| greeting(&stream));
+            let during = Instant::now() < deadline;
+            done.store(true, Ordering::Relaxed);
+            tell!("{} during it: {during}", outcome(reached));
+        });
+    }
+
+    /// Connects to more ports than a command may, all of them twice.
+    fn ports(host: &str) {
+        let address = resolved(host);
+        for _ in 0..2 {
+            std::thread::scope(|scope| {
+                for port in 2000..2300 {
+                    scope.spawn(move || {
+                        assert!(TcpStream::connect(SocketAddr::from((address, port))).is_err());
+                    });
+                }
+            });
+        }
+        tell!("all refused");
+    }
+
     /// More connections at once than are relayed.
     fn connections(host: &str, port: u16) {
         let address = SocketAddr::from((resolved(host), port));
@@ -1119,6 +1194,66 @@ async fn many_refused_connections_at_once_do_not_keep_others_from_being_relayed(
         told.contains("Network: 144 more connections were refused"),
         "{told}"
     );
+}
+
+/// One thread does everything here, as in the app server.
+#[tokio::test]
+async fn a_command_that_never_pauses_leaves_time_for_other_work() {
+    if !is_possible() {
+        return;
+    }
+    for what in ["names", "connections"] {
+        let (server, network) = (Server::start(), network());
+        let part = part(&format!("drown={what}"), server.port);
+        let launch = with_network(part, "+own.test -deny.test", &network);
+        assert_eq!(output(launch).await, "hello during it: true", "{what}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_declined_is_not_asked_about_again_however_much_it_is() {
+    if !is_possible() {
+        return;
+    }
+    let answers = Arc::new(AnswersAtOnce {
+        answer: HostAnswer::Refuse("no".to_owned()),
+        asked: AtomicUsize::new(0),
+    });
+    let network = CommandNetwork {
+        questions: Some(Arc::clone(&answers) as Arc<dyn HostQuestions>),
+        ..network()
+    };
+    let launch = with_network(part("ports=other.test", 1), "+own.test", &network);
+    assert_eq!(output(launch).await, "all refused");
+    assert_eq!(answers.asked.load(Ordering::SeqCst), 256);
+}
+
+#[tokio::test]
+async fn what_nobody_decided_is_asked_about_again() {
+    if !is_possible() {
+        return;
+    }
+    for (answer, expected) in [
+        (HostAnswer::Undecided("later".to_owned()), 2),
+        (HostAnswer::Refuse("no".to_owned()), 1),
+    ] {
+        let answers = Arc::new(AnswersAtOnce {
+            answer,
+            asked: AtomicUsize::new(0),
+        });
+        let network = CommandNetwork {
+            questions: Some(Arc::clone(&answers) as Arc<dyn HostQuestions>),
+            ..network()
+        };
+        let launch = with_network(
+            part("reach=other.test,other.test", 1),
+            "+own.test",
+            &network,
+        );
+        let refused = "other.test ConnectionRefused";
+        assert_eq!(output(launch).await, format!("{refused}\n{refused}"));
+        assert_eq!(answers.asked.load(Ordering::SeqCst), expected);
+    }
 }
 
 #[tokio::test]

@@ -17,4 +17,4 @@ pub use host::{Host, UsualProtocol};
 pub use list::{HostDecision, HostEntry, HostList, ListOwner};
 pub use local::is_local;
 pub use pattern::{HostPattern, InvalidHostPattern};
-pub use policy::{HostPolicy, RefusalReason, Verdict};
+pub use policy::{AskReason, HostPolicy, RefusalReason, Verdict};

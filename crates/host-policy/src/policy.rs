@@ -19,9 +19,18 @@ pub struct HostPolicy {
 pub enum Verdict {
     Allow,
     /// A person may allow it. If nobody can be asked, it is refused.
-    Ask,
+    Ask(AskReason),
     /// No person may allow it.
     Refuse(RefusalReason),
+}
+
+/// Why a person is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskReason {
+    /// Not every list that must allow the host does.
+    NotListed,
+    /// A list or a rule wants a person to decide. A rule that allows the host changes nothing about that.
+    Wanted,
 }
 
 /// Why a connection is refused, whoever is asked.
@@ -88,12 +97,12 @@ impl HostPolicy {
             return Verdict::Refuse(RefusalReason::LocalAddress);
         }
         if any(HostDecision::Ask) {
-            return Verdict::Ask;
+            return Verdict::Ask(AskReason::Wanted);
         }
         if self.is_allowed(host, &decisions) {
             Verdict::Allow
         } else {
-            Verdict::Ask
+            Verdict::Ask(AskReason::NotListed)
         }
     }
 

@@ -167,6 +167,8 @@ pub enum EventMsg {
     // Questions.
     /// A request for approval of a command.
     ExecApprovalRequest(Box<ExecApprovalRequestEvent>),
+    /// A request for approval needs no answer any more.
+    ExecApprovalWithdrawn(ExecApprovalWithdrawnEvent),
     /// A request for approval of a patch.
     ApplyPatchApprovalRequest(ApplyPatchApprovalRequestEvent),
     /// A request of the model for permissions.

@@ -343,6 +343,7 @@ fn wrapped(msg: &EventMsg) -> Option<&'static str> {
         EventMsg::Error(_) => "error",
         EventMsg::Warning(_) => "warning",
         EventMsg::ExecApprovalRequest(_) => "exec_approval_request",
+        EventMsg::ExecApprovalWithdrawn(_) => "exec_approval_withdrawn",
         EventMsg::ApplyPatchApprovalRequest(_) => "apply_patch_approval_request",
         EventMsg::RequestPermissions(_) => "request_permissions",
         EventMsg::RequestUserInput(_) => "request_user_input",

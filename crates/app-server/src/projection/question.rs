@@ -47,6 +47,11 @@ impl ClientQuestion {
         }
     }
 
+    /// Whether it asks for the approval with this id.
+    pub(crate) fn is_for(&self, id: &str) -> bool {
+        matches!(self, Self::Command { approval, .. } if approval == id)
+    }
+
     /// Whether clients are notified when the question is settled.
     pub(crate) fn is_announced(&self) -> bool {
         !matches!(self, Self::Tool { .. })

@@ -309,6 +309,9 @@ impl Actor {
                 self.settle_turn(now, &turn, true);
                 self.turn_ended();
             }
+            EventMsg::ExecApprovalWithdrawn(withdrawn) => {
+                self.withdraw_question(&withdrawn.call_id);
+            }
             EventMsg::Error(error) => {
                 self.rollback_refused(&event.id, &error.message);
                 self.revert_refused(&event.id, &error.message).await;

@@ -81,6 +81,21 @@ impl Actor {
         self.notify_status();
     }
 
+    /// What a question for approval was about has ended.
+    pub(super) fn withdraw_question(&mut self, approval: &str) {
+        let mut pending = self.pending.iter();
+        let Some((number, _)) = pending.find(|(_, pending)| pending.question.is_for(approval))
+        else {
+            return;
+        };
+        let number = *number;
+        if let Some(pending) = self.pending.remove(&number) {
+            self.server.close_question(number);
+            self.notify_resolved(number, &pending);
+            self.notify_status();
+        }
+    }
+
     /// The turn has ended: closes its questions.
     pub(super) fn settle_questions(&mut self) {
         for (number, pending) in std::mem::take(&mut self.pending) {

@@ -115,7 +115,7 @@ fn boxed(started: StartedThread, sender: mpsc::Sender<AgentNews>) -> BoxFuture<'
     Box::pin(listen(started, sender))
 }
 
-/// Whether an event asks for an answer. If so, its ids begin with that of the thread.
+/// Whether an event asks for an answer, or needs none any more. If so, its ids begin with that of the thread.
 fn mark_question(msg: &mut EventMsg, thread: &str) -> bool {
     let mark = |id: &mut String| id.insert_str(0, &format!("{thread}{SEPARATOR}"));
     match msg {
@@ -123,6 +123,7 @@ fn mark_question(msg: &mut EventMsg, thread: &str) -> bool {
             mark(&mut asked.call_id);
             asked.approval_id.as_mut().map(mark);
         }
+        EventMsg::ExecApprovalWithdrawn(withdrawn) => mark(&mut withdrawn.call_id),
         EventMsg::ApplyPatchApprovalRequest(asked) => mark(&mut asked.call_id),
         EventMsg::RequestPermissions(asked) => mark(&mut asked.call_id),
         EventMsg::RequestUserInput(asked) => {

@@ -1,6 +1,6 @@
 //! What was approved: for the session, for the turn, and as rules.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::path::PathBuf;
 
 use codex_exec_policy::{Decision, PatternToken, PrefixRule, RuleSet};
@@ -46,8 +46,10 @@ pub(crate) struct ApprovalStore {
     session: Grants,
     turn: Grants,
     rules: RuleSet,
-    /// Whether commands may connect to a host and port, as people have decided.
-    hosts: HashMap<(Host, u16), bool>,
+    /// Hosts and ports that people have allowed.
+    allowed_hosts: HashSet<(Host, u16)>,
+    /// Hosts that people have denied on every port, as a rule does.
+    denied_hosts: HashSet<Host>,
 }
 
 impl ApprovalStore {
@@ -69,11 +71,21 @@ impl ApprovalStore {
 
     /// Whether a person has allowed or denied a host for the session.
     pub(crate) fn host_decision(&self, host: &Host, port: u16) -> Option<bool> {
-        self.hosts.get(&(host.clone(), port)).copied()
+        if self.denied_hosts.contains(host) {
+            return Some(false);
+        }
+        self.allowed_hosts
+            .contains(&(host.clone(), port))
+            .then_some(true)
     }
 
-    pub(crate) fn decide_host(&mut self, host: Host, port: u16, is_allowed: bool) {
-        self.hosts.insert((host, port), is_allowed);
+    pub(crate) fn allow_host(&mut self, host: Host, port: u16) {
+        self.allowed_hosts.insert((host, port));
+    }
+
+    /// Denies a host on every port. What was allowed on one of them before does not count any more.
+    pub(crate) fn deny_host(&mut self, host: Host) {
+        self.denied_hosts.insert(host);
     }
 
     pub(crate) fn grant_for_session(&mut self, grants: &Grants) {
@@ -131,4 +143,23 @@ pub(crate) fn merge(grants: &mut Grants, more: &Grants) {
     add(&mut grants.read, &more.read);
     add(&mut grants.write, &more.write);
     grants.network |= more.network;
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_was_denied_is_denied_on_every_port() {
+        let mut approvals = ApprovalStore::default();
+        let host = Host::parse("a.test").unwrap();
+        approvals.allow_host(host.clone(), 80);
+        assert_eq!(approvals.host_decision(&host, 80), Some(true));
+        assert_eq!(approvals.host_decision(&host, 443), None);
+        approvals.deny_host(host.clone());
+        for port in [80, 443] {
+            assert_eq!(approvals.host_decision(&host, port), Some(false));
+        }
+    }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use codex_exec::{CommandNetwork, HostAnswer, HostAnswerFuture, HostQuestions};
 use codex_exec_policy::NetworkProtocol;
-use codex_host_policy::{Host, UsualProtocol};
+use codex_host_policy::{AskReason, Host, UsualProtocol};
 use codex_protocol::{
-    EventMsg, ExecApprovalRequestEvent, NetworkApprovalContext, NetworkApprovalProtocol,
-    NetworkPolicyAmendment, NetworkPolicyRuleAction, ReviewDecision,
+    EventMsg, ExecApprovalRequestEvent, ExecApprovalWithdrawnEvent, NetworkApprovalContext,
+    NetworkApprovalProtocol, NetworkPolicyAmendment, NetworkPolicyRuleAction, ReviewDecision,
 };
 use codex_shell_command::quote_command;
 use codex_visible_text::quoted;
@@ -25,6 +25,7 @@ use crate::turn_settings::TurnSettings;
 pub(crate) struct ConnectionRequest {
     pub(crate) host: Host,
     pub(crate) port: u16,
+    pub(crate) reason: AskReason,
     /// The command line.
     pub(crate) command: Vec<String>,
     pub(crate) settings: Arc<TurnSettings>,
@@ -50,7 +51,7 @@ impl ConnectionGate {
 }
 
 impl HostQuestions for ConnectionGate {
-    fn ask(&self, host: &Host, port: u16) -> HostAnswerFuture {
+    fn ask(&self, host: &Host, port: u16, reason: AskReason) -> HostAnswerFuture {
         let Self {
             requests,
             command,
@@ -60,6 +61,7 @@ impl HostQuestions for ConnectionGate {
         let connection = Box::new(ConnectionRequest {
             host: host.clone(),
             port,
+            reason,
             command,
             settings,
         });
@@ -68,12 +70,12 @@ impl HostQuestions for ConnectionGate {
             let answer = requests.ask(|reply| GateRequest::Connect { connection, reply });
             let answer = answer.await;
             drop(pause);
-            answer.unwrap_or_else(|| {
-                HostAnswer::Refuse("the turn has ended before anybody answered".to_owned())
-            })
+            answer.unwrap_or_else(|| HostAnswer::Undecided(NOBODY_ANSWERED.to_owned()))
         })
     }
 }
+
+const NOBODY_ANSWERED: &str = "the turn of the command has ended, so nobody answers about it";
 
 /// A pause of time limits until it is dropped.
 struct Pause(TimeoutPauses);
@@ -101,12 +103,25 @@ impl ConnectionRequest {
         }
     }
 
+    /// Whether a rule that allows it would have an effect. One that asks is stronger.
+    pub(crate) fn may_become_rule(&self) -> bool {
+        self.reason == AskReason::NotListed
+    }
+
     fn protocol(&self) -> (NetworkApprovalProtocol, &'static str) {
         match UsualProtocol::of_port(self.port) {
             UsualProtocol::Http => (NetworkApprovalProtocol::Http, "http"),
             UsualProtocol::Https => (NetworkApprovalProtocol::Https, "https"),
             UsualProtocol::Tcp => (NetworkApprovalProtocol::Socks5Tcp, "socks5Tcp"),
         }
+    }
+
+    /// The withdrawal of a question about it.
+    pub(crate) fn withdrawal(&self, id: String) -> EventMsg {
+        EventMsg::ExecApprovalWithdrawn(ExecApprovalWithdrawnEvent {
+            call_id: id,
+            turn_id: self.settings.id.to_string(),
+        })
     }
 
     /// A new id for a question about it.
@@ -127,11 +142,31 @@ impl ConnectionRequest {
         };
         let allow = amendment(NetworkPolicyRuleAction::Allow);
         let deny = amendment(NetworkPolicyRuleAction::Deny);
+        let why = match self.reason {
+            AskReason::NotListed => "which is not in the lists of hosts",
+            AskReason::Wanted => "about which a rule or the administrator wants you to be asked",
+        };
         let notice = format!(
-            "A command wants to connect to {host}, port {}, which is not in the lists of hosts. The command: {}",
+            "A command wants to connect to {host}, port {}, {why}. The command: {}",
             self.port,
             quoted(&quote_command(&self.command)),
         );
+        let mut proposed = vec![deny];
+        let mut decisions = vec![
+            ReviewDecision::Approved,
+            ReviewDecision::ApprovedForSession,
+            ReviewDecision::Abort,
+        ];
+        if self.may_become_rule() {
+            let network_policy_amendment = allow.clone();
+            proposed.insert(0, allow);
+            decisions.insert(
+                2,
+                ReviewDecision::NetworkPolicyAmendment {
+                    network_policy_amendment,
+                },
+            );
+        }
         EventMsg::ExecApprovalRequest(Box::new(ExecApprovalRequestEvent {
             call_id: id,
             approval_id: None,
@@ -143,17 +178,10 @@ impl ConnectionRequest {
             justification: None,
             network_approval_context: Some(NetworkApprovalContext { host, protocol }),
             proposed_execpolicy_amendment: None,
-            proposed_network_policy_amendments: Some(vec![allow.clone(), deny]),
+            proposed_network_policy_amendments: Some(proposed),
             additional_permissions: None,
             skill_metadata: None,
-            available_decisions: Some(vec![
-                ReviewDecision::Approved,
-                ReviewDecision::ApprovedForSession,
-                ReviewDecision::NetworkPolicyAmendment {
-                    network_policy_amendment: allow,
-                },
-                ReviewDecision::Abort,
-            ]),
+            available_decisions: Some(decisions),
             parsed_cmd: Vec::new(),
             environment: None,
         }))

@@ -133,6 +133,10 @@ impl SessionActor {
                     self.report_agents();
                     ControlFlow::Continue(())
                 }
+                (id, pending) = self.questions.abandoned_connection() => {
+                    self.connection_abandoned(id, pending);
+                    ControlFlow::Continue(())
+                }
                 () = dropped_by_parent.cancelled() => ControlFlow::Break(()),
                 Some(request) = self.tool_requests.recv() => {
                     self.tool_request(*request);

@@ -12,7 +12,7 @@ use codex_protocol::{
 
 use super::actor::SessionActor;
 use super::elicitation;
-use super::open_questions::{PendingApproval, PendingGrant};
+use super::open_questions::{PendingApproval, PendingGrant, WaitingConnection};
 use crate::gate::{
     self, ApprovalRequest, CommandEffect, Effect, EffectCall, GateDecision, GateRequest, Permit,
     QuestionTexts, TurnPolicy,
@@ -56,10 +56,9 @@ impl SessionActor {
                 let review = self.start_review(&subject, &settings, call_id, reason.as_deref());
                 let _ = reply.send(review);
             }
-            GateRequest::Connect { connection, reply }
-                if self.is_running(&connection.settings.id) =>
-            {
-                self.decide_connection(*connection, reply);
+            GateRequest::Connect { connection, reply } => {
+                let connection = *connection;
+                self.decide_connection(WaitingConnection { connection, reply });
             }
             GateRequest::Permissions {
                 request,

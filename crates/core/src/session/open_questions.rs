@@ -1,7 +1,9 @@
 //! The questions that wait for an answer of the client. Dropping an entry tells its tool that no answer will come.
 
 use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 
 use codex_exec::HostAnswer;
 use codex_host_policy::Host;
@@ -58,15 +60,33 @@ impl OpenQuestions {
         self.connections.insert(id, pending);
     }
 
-    /// The question about a host and port that is open already.
+    /// The question about a host and port that is open already, for another command.
     pub(super) fn connection_to(
         &mut self,
         host: &Host,
         port: u16,
     ) -> Option<&mut PendingConnection> {
+        let is_it = |shown: &ConnectionRequest| shown.host == *host && shown.port == port;
         self.connections
             .values_mut()
-            .find(|pending| pending.connection.host == *host && pending.connection.port == port)
+            .find(|pending| is_it(&pending.shown.connection))
+    }
+
+    /// Waits until the command that a question shows does not wait for it any more, and takes the question.
+    pub(super) async fn abandoned_connection(&mut self) -> (String, PendingConnection) {
+        let id = poll_fn(|context| {
+            let mut connections = self.connections.iter_mut();
+            let abandoned = connections.find_map(|(id, pending)| {
+                let closed = pending.shown.reply.poll_closed(context);
+                closed.is_ready().then(|| id.clone())
+            });
+            abandoned.map_or(Poll::Pending, Poll::Ready)
+        });
+        let id = id.await;
+        match self.connections.remove(&id) {
+            Some(pending) => (id, pending),
+            None => std::future::pending().await,
+        }
     }
 
     pub(super) fn take_connection(&mut self, id: &str) -> Option<PendingConnection> {
@@ -105,7 +125,15 @@ pub(super) struct PendingGrant {
 /// Connections to one host and port that wait for an answer.
 #[derive(Debug)]
 pub(super) struct PendingConnection {
-    /// The first of them.
+    /// The one that the question shows.
+    pub(super) shown: WaitingConnection,
+    /// Those of other commands.
+    pub(super) others: Vec<WaitingConnection>,
+}
+
+/// A connection of a command that waits.
+#[derive(Debug)]
+pub(super) struct WaitingConnection {
     pub(super) connection: ConnectionRequest,
-    pub(super) replies: Vec<oneshot::Sender<HostAnswer>>,
+    pub(super) reply: oneshot::Sender<HostAnswer>,
 }

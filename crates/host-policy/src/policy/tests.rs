@@ -38,7 +38,8 @@ fn verdict(lists: &[&str], host: &str, port: u16) -> Verdict {
 }
 
 const ALLOW: Verdict = Verdict::Allow;
-const ASK: Verdict = Verdict::Ask;
+const ASK: Verdict = Verdict::Ask(AskReason::NotListed);
+const WANTED: Verdict = Verdict::Ask(AskReason::Wanted);
 const DENIED: Verdict = Verdict::Refuse(RefusalReason::Denied);
 const LOCAL: Verdict = Verdict::Refuse(RefusalReason::LocalAddress);
 const RESERVED: Verdict = Verdict::Refuse(RefusalReason::NotOfAdministrator);
@@ -73,13 +74,13 @@ fn the_decision_is_that_of_the_table() {
         (&["admin: -a.test", "feature: +a.test", "rules: +a.test"], "a.test", 80, DENIED),
         (&["admin: +a.test", "feature: +b.test"], "b.test", 80, ALLOW),
         (&["admin: +a.test", "feature: +b.test"], "a.test", 80, ASK),
-        (&["admin: ?a.test", "feature: +a.test"], "a.test", 80, ASK),
-        (&["admin: ?a.test", "rules: +a.test"], "a.test", 80, ASK),
+        (&["admin: ?a.test", "feature: +a.test"], "a.test", 80, WANTED),
+        (&["admin: ?a.test", "rules: +a.test"], "a.test", 80, WANTED),
         (&["only: +a.test", "feature: +b.test"], "b.test", 80, RESERVED),
         (&["only: +a.test", "rules: +b.test"], "b.test", 80, RESERVED),
         (&["only: +a.test", "rules: ?b.test"], "b.test", 80, RESERVED),
         (&["only: +a.test"], "a.test", 80, ALLOW),
-        (&["only: +a.test ?b.test"], "b.test", 80, ASK),
+        (&["only: +a.test ?b.test"], "b.test", 80, WANTED),
         (&["admin: +a.test", "other: +b.test"], "a.test", 80, ASK),
         (&["admin: +a.test", "other: +a.test"], "a.test", 80, ALLOW),
         (&["admin: +a.test", "only: +b.test"], "a.test", 80, RESERVED),
@@ -88,7 +89,7 @@ fn the_decision_is_that_of_the_table() {
         (&["rules: -a.test"], "b.test", 80, ALLOW),
         (&["rules: -a.test"], "1.2.3.4", 80, ASK),
         (&["rules: -a.test +1.2.3.4"], "1.2.3.4", 80, ALLOW),
-        (&["rules: ?a.test"], "a.test", 80, ASK),
+        (&["rules: ?a.test"], "a.test", 80, WANTED),
         (&["rules: +a.test:80", "admin:"], "a.test", 80, ALLOW),
         (&["rules: +a.test:80", "admin:"], "a.test", 81, ASK),
         (&["rules: +a.test", "feature:", "permissions:"], "a.test", 80, ALLOW),
@@ -110,7 +111,7 @@ fn the_decision_is_that_of_the_table() {
         (&["feature: +localhost:80"], "127.0.0.1", 81, LOCAL),
         (&["feature: +localhost -127.0.0.1"], "127.0.0.1", 80, DENIED),
         (&["feature: +10.0.0.1", "permissions: +*"], "10.0.0.1", 80, ASK),
-        (&["admin: ?10.0.0.1"], "10.0.0.1", 80, ASK),
+        (&["admin: ?10.0.0.1"], "10.0.0.1", 80, WANTED),
     ];
     for (lists, host, port, expected) in table {
         assert_eq!(

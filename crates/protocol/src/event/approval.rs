@@ -50,6 +50,13 @@ pub struct ExecApprovalRequestEvent {
     pub environment: Option<String>,
 }
 
+/// A request for approval that needs no answer any more, because what it was about has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecApprovalWithdrawnEvent {
+    pub call_id: String,
+    pub turn_id: String,
+}
+
 /// The skill that contains a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecApprovalSkillMetadata {

@@ -42,6 +42,7 @@ pub(super) fn is_of_call(event: &EventMsg) -> bool {
     matches!(
         event,
         EventMsg::ExecApprovalRequest(_)
+            | EventMsg::ExecApprovalWithdrawn(_)
             | EventMsg::ExecCommandBegin(_)
             | EventMsg::ExecCommandOutputDelta(_)
             | EventMsg::ExecCommandEnd(_)

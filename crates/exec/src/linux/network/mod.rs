@@ -7,7 +7,7 @@
 //!
 //! Code map: `service` (decides, opens listeners), `notification` (reported calls), `names` and `dns` (names and their invented
 //! addresses), `relay`, `dial`, `upstream` and `http_request` (connections, also through a proxy), `client_hello` (the name in the first bytes of TLS), `control` (the socket to the
-//! supervisor), `sys` (system calls).
+//! supervisor), `shared_limits` (of all commands), `sys` (system calls).
 
 mod client_hello;
 pub(super) mod control;
@@ -18,6 +18,7 @@ mod names;
 mod notification;
 mod relay;
 mod service;
+mod shared_limits;
 mod sys;
 mod upstream;
 

@@ -13,13 +13,14 @@ use codex_host_policy::{Host, HostPolicy};
 use tokio::io::{AsyncReadExt as _, AsyncWrite as _, AsyncWriteExt as _};
 use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::client_hello::{self, FirstBytes, LONGEST_HELLO};
 use super::dial::{check_all, dial};
 use super::http_request::{self, ForwardedRequest, RequestHead};
+use super::shared_limits;
 use super::upstream::{ProxyAddress, UpstreamProxies};
 use crate::network::{NameResolver, NetworkLog};
 
@@ -64,19 +65,29 @@ pub(super) async fn accept(
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
-        let Ok(permit) = Arc::clone(&settings.connections).try_acquire_owned() else {
-            settings
-                .log
-                .refuse(&host, port, "the command has too many open connections");
-            reset(command);
-            continue;
+        let permits = match permits(&settings.connections) {
+            Ok(permits) => permits,
+            Err(reason) => {
+                settings.log.refuse(&host, port, reason);
+                reset(command);
+                continue;
+            }
         };
         let (host, settings) = (host.clone(), Arc::clone(&settings));
         relays.spawn(async move {
             relay(command, &host, port, &settings).await;
-            drop(permit);
+            drop(permits);
         });
     }
+}
+
+/// Takes one of the connections of a command and one of all. An error is a reason for people.
+fn permits(of_command: &Arc<Semaphore>) -> Result<[OwnedSemaphorePermit; 2], &'static str> {
+    let own = Arc::clone(of_command).try_acquire_owned();
+    let own = own.map_err(|_| "the command has too many open connections")?;
+    let of_all = shared_limits::connection()
+        .ok_or("all commands together have too many open connections")?;
+    Ok([own, of_all])
 }
 
 /// Makes a listener of a socket that listens.
@@ -318,7 +329,9 @@ async fn copy(
     count: &AtomicU64,
 ) -> Result<(), Cut> {
     write(&mut to, &first, count).await?;
+    drop(first);
     let mut buffer = vec![0; SMALL_BUFFER];
+    let mut large = None;
     loop {
         let read = from.read(&mut buffer).await?;
         if read == 0 {
@@ -326,8 +339,11 @@ async fn copy(
             return Ok(());
         }
         write(&mut to, &buffer[..read], count).await?;
-        if read == buffer.len() && read < BUFFER {
-            buffer.resize(BUFFER, 0);
+        if read == buffer.len() && large.is_none() {
+            large = shared_limits::large_buffer();
+            if large.is_some() {
+                buffer.resize(BUFFER, 0);
+            }
         }
     }
 }
@@ -357,4 +373,49 @@ async fn write(to: &mut WriteHalf<'_>, mut bytes: &[u8], count: &AtomicU64) -> i
 fn reset(stream: TcpStream) {
     // If it fails, the other side sees an end instead.
     rustix::net::sockopt::set_socket_linger(&stream, Some(Duration::ZERO)).ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn pair() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let connecting = TcpStream::connect(listener.local_addr().unwrap());
+        let (near, far) = tokio::join!(connecting, listener.accept());
+        (near.unwrap(), far.unwrap().0)
+    }
+
+    /// Passes on much, and returns how much has come and how much was counted.
+    async fn pass_on(much: usize) -> (usize, u64) {
+        let ((mut sender, mut from), (mut to, mut receiver)) = (pair().await, pair().await);
+        let count = AtomicU64::new(0);
+        let sending = async move { sender.write_all(&vec![7; much]).await.unwrap() };
+        let copying = async {
+            let (from, _) = from.split();
+            let (_, to) = to.split();
+            let copied = copy(from, to, Vec::new(), &count).await;
+            assert!(copied.is_ok());
+        };
+        let mut received = Vec::new();
+        let receiving = receiver.read_to_end(&mut received);
+        let ((), (), read) = tokio::join!(sending, copying, receiving);
+        (read.unwrap(), count.into_inner())
+    }
+
+    #[tokio::test]
+    async fn much_is_passed_on_also_where_no_large_buffer_is_left() {
+        let much = 8 * BUFFER;
+        let mut taken = Vec::new();
+        while let Some(buffer) = shared_limits::large_buffer() {
+            taken.push(buffer);
+        }
+        assert_eq!(pass_on(much).await, (much, much as u64));
+        let all = taken.len();
+        drop(taken);
+        assert_eq!(pass_on(much).await, (much, much as u64));
+        // It was given back.
+        let again: Vec<_> = std::iter::from_fn(shared_limits::large_buffer).collect();
+        assert_eq!(again.len(), all);
+    }
 }

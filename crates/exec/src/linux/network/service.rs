@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use codex_host_policy::{Host, HostPolicy, Verdict};
+use codex_host_policy::{AskReason, Host, HostPolicy, Verdict};
 use parking_lot::Mutex;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
@@ -18,7 +18,7 @@ use rustix::net::{SocketFlags, accept_with, bind, connect, listen, sockopt};
 use tokio::io::unix::AsyncFd;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
 use super::control::{self, Delivery};
@@ -26,6 +26,7 @@ use super::dns;
 use super::names::InventedAddresses;
 use super::notification::{self, Target};
 use super::relay::{self, MOST_CONNECTIONS, RelaySettings};
+use super::shared_limits;
 use super::sys::{self, ReportedCall};
 use super::upstream::UpstreamProxies;
 use crate::network::{CommandNetwork, HostAnswer, HostQuestions};
@@ -52,7 +53,7 @@ pub(super) struct Service {
     /// Calls that wait for more of them.
     waiting: Vec<ReportedCall>,
     addresses: HashMap<SocketAddrV4, AddressState>,
-    /// Addresses that are refused for the command, and why.
+    /// Addresses that somebody has refused for the command, and why.
     refused: HashMap<SocketAddrV4, (Host, String)>,
     listeners: JoinSet<()>,
     questions: JoinSet<(SocketAddrV4, HostAnswer)>,
@@ -63,7 +64,7 @@ pub(super) struct Service {
 /// What is known about an address that the command connects to.
 enum AddressState {
     /// Connections to it are relayed, or end in the command.
-    Open,
+    Open { _permit: OwnedSemaphorePermit },
     /// Somebody is asked about it.
     Held(HeldAddress),
 }
@@ -73,6 +74,7 @@ struct HeldAddress {
     listener: OwnedFd,
     filler: OwnedFd,
     host: Host,
+    permit: OwnedSemaphorePermit,
 }
 
 /// What happens to a call.
@@ -210,7 +212,7 @@ impl Service {
                 let port = address.port();
                 let reason = match self.relay.policy.verdict(&host, port) {
                     Verdict::Refuse(reason) => reason.to_string(),
-                    Verdict::Ask | Verdict::Allow => {
+                    Verdict::Ask(_) | Verdict::Allow => {
                         "IPv6 addresses are not relayed; use the name of the host".to_owned()
                     }
                 };
@@ -236,12 +238,19 @@ impl Service {
         let host = self.host_of(ip);
         match self.relay.policy.verdict(&host, port) {
             Verdict::Allow => self.open(address, host),
-            Verdict::Ask if self.ask.is_some() => self.hold(address, host),
+            Verdict::Ask(reason) if self.ask.is_some() => self.hold(address, host, reason),
             Verdict::Refuse(_) if ip.is_loopback() => CallOutcome::Continue,
             // Programs of the command itself.
             Verdict::Refuse(_) if is_own(ip) => CallOutcome::Continue,
-            Verdict::Ask => self.refuse(address, host, "it is not listed, and nobody can be asked"),
-            Verdict::Refuse(reason) => self.refuse(address, host, &reason.to_string()),
+            Verdict::Ask(AskReason::NotListed) => {
+                self.refuse(address, &host, "it is not listed, and nobody can be asked")
+            }
+            Verdict::Ask(AskReason::Wanted) => self.refuse(
+                address,
+                &host,
+                "a person decides about it, and nobody can be asked",
+            ),
+            Verdict::Refuse(reason) => self.refuse(address, &host, reason.to_string()),
         }
     }
 
@@ -252,19 +261,17 @@ impl Service {
         }
     }
 
-    fn refuse(&mut self, address: SocketAddrV4, host: Host, reason: &str) -> CallOutcome {
-        self.relay.log.refuse(&host, address.port(), reason);
-        if self.refused.len() < MOST_ADDRESSES {
-            self.refused.insert(address, (host, reason.to_owned()));
-        }
+    fn refuse(&self, address: SocketAddrV4, host: &Host, reason: impl Into<String>) -> CallOutcome {
+        self.relay.log.refuse(host, address.port(), reason);
         CallOutcome::Refuse
     }
 
     /// Relays connections to an address from now on.
     fn open(&mut self, address: SocketAddrV4, host: Host) -> CallOutcome {
-        if self.addresses.len() >= MOST_ADDRESSES {
-            return self.refuse(address, host, "the command connects to too many addresses");
-        }
+        let permit = match self.permit(self.addresses.len()) {
+            Ok(permit) => permit,
+            Err(reason) => return self.refuse(address, &host, reason),
+        };
         let Some(socket) = self.sockets.pop() else {
             return CallOutcome::Wait;
         };
@@ -272,31 +279,48 @@ impl Service {
             Ok(()) => {}
             // A program of the command listens there, which reaches only itself.
             Err(Errno::ADDRINUSE) => return CallOutcome::Continue,
-            Err(_) => return self.refuse(address, host, "it cannot be relayed"),
+            Err(_) => return self.refuse(address, &host, "it cannot be relayed"),
         }
-        if self.accept(socket, address, host.clone()).is_err() {
-            return self.refuse(address, host, "it cannot be relayed");
+        if self.accept(socket, address, host.clone(), permit).is_err() {
+            return self.refuse(address, &host, "it cannot be relayed");
         }
         CallOutcome::Continue
     }
 
-    fn accept(&mut self, socket: OwnedFd, address: SocketAddrV4, host: Host) -> io::Result<()> {
+    /// Takes an address more than these, or says why not.
+    fn permit(&self, addresses: usize) -> Result<OwnedSemaphorePermit, &'static str> {
+        if addresses >= MOST_ADDRESSES {
+            return Err("the command connects to too many addresses");
+        }
+        shared_limits::address().ok_or("all commands together connect to too many addresses")
+    }
+
+    fn accept(
+        &mut self,
+        socket: OwnedFd,
+        address: SocketAddrV4,
+        host: Host,
+        permit: OwnedSemaphorePermit,
+    ) -> io::Result<()> {
         let listener = relay::listener(socket)?;
         let settings = Arc::clone(&self.relay);
         let accepting = relay::accept(listener, host, address.port(), settings);
         self.listeners.spawn(accepting);
-        self.addresses.insert(address, AddressState::Open);
+        let state = AddressState::Open { _permit: permit };
+        self.addresses.insert(address, state);
         Ok(())
     }
 
     /// Lets the program wait until somebody has answered.
-    fn hold(&mut self, address: SocketAddrV4, host: Host) -> CallOutcome {
+    fn hold(&mut self, address: SocketAddrV4, host: Host, reason: AskReason) -> CallOutcome {
         let Some(ask) = self.ask.clone() else {
-            return self.refuse(address, host, "nobody can be asked");
+            return self.refuse(address, &host, "nobody can be asked");
         };
-        if self.addresses.len() >= MOST_ADDRESSES {
-            return self.refuse(address, host, "the command connects to too many addresses");
-        }
+        // What was refused counts too: else people would be asked without end.
+        let permit = match self.permit(self.addresses.len() + self.refused.len()) {
+            Ok(permit) => permit,
+            Err(reason) => return self.refuse(address, &host, reason),
+        };
         if self.sockets.len() < 2 {
             return CallOutcome::Wait;
         }
@@ -306,19 +330,20 @@ impl Service {
         match listen_at(&listener, address, 0) {
             Ok(()) => {}
             Err(Errno::ADDRINUSE) => return CallOutcome::Continue,
-            Err(_) => return self.refuse(address, host, "it cannot be relayed"),
+            Err(_) => return self.refuse(address, &host, "it cannot be relayed"),
         }
         if !matches!(connect(&filler, &address), Ok(()) | Err(Errno::INPROGRESS)) {
-            return self.refuse(address, host, "it cannot be relayed");
+            return self.refuse(address, &host, "it cannot be relayed");
         }
         let port = address.port();
         let question = host.clone();
         self.questions
-            .spawn(async move { (address, ask.ask(&question, port).await) });
+            .spawn(async move { (address, ask.ask(&question, port, reason).await) });
         let held = HeldAddress {
             listener,
             filler,
             host,
+            permit,
         };
         self.addresses.insert(address, AddressState::Held(held));
         CallOutcome::Continue
@@ -332,6 +357,7 @@ impl Service {
             listener,
             filler,
             host,
+            permit,
         } = held;
         match answer {
             HostAnswer::Allow => {
@@ -340,14 +366,18 @@ impl Service {
                 drop((queued, filler));
                 let opened = listen(&listener, BACKLOG)
                     .map_err(io::Error::from)
-                    .and_then(|()| self.accept(listener, address, host.clone()));
+                    .and_then(|()| self.accept(listener, address, host.clone(), permit));
                 if opened.is_err() {
-                    self.refuse(address, host, "it cannot be relayed");
+                    self.refuse(address, &host, "it cannot be relayed");
                 }
             }
             // The listener is closed, so the next attempt is refused.
             HostAnswer::Refuse(reason) => {
-                self.refuse(address, host, &reason);
+                self.refuse(address, &host, reason.as_str());
+                self.refused.insert(address, (host, reason));
+            }
+            HostAnswer::Undecided(reason) => {
+                self.refuse(address, &host, reason);
             }
         }
     }
@@ -366,12 +396,15 @@ fn listen_at(socket: &OwnedFd, address: SocketAddrV4, backlog: i32) -> Result<()
     listen(socket, backlog)
 }
 
-/// Waits until a descriptor has something to read.
+/// Waits until a descriptor has something to read. A command can make that so without end, so other tasks of this thread have
+/// their turn in between.
 async fn ready<T>(
     descriptor: &AsyncFd<OwnedFd>,
     mut read: impl FnMut(&OwnedFd) -> Result<T, Errno>,
 ) -> io::Result<T> {
     loop {
+        // Before anything is read, because whoever waits may give up here.
+        tokio::task::consume_budget().await;
         let mut guard = descriptor.readable().await?;
         let read = guard.try_io(|inner| read(inner.get_ref()).map_err(io::Error::from));
         match read {
