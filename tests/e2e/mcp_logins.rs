@@ -283,6 +283,121 @@ async fn a_server_may_name_another_one_for_logins() {
     test.server.finish().await.unwrap();
 }
 
+#[tokio::test]
+async fn a_login_asks_for_what_the_server_says_about_itself() {
+    let mut test = McpLoginTest::new("").await;
+    test.web
+        .challenge_messages(r#"Bearer resource_metadata="URL/described", scope="of-challenge""#);
+    let described = r#"{"resource":"URL/mcp","authorization_servers":["URL/"],
+        "scopes_supported":["of-resource"]}"#;
+    test.web.answer("/described", 200, described);
+    let metadata = r#"{"issuer":"URL","authorization_endpoint":"URL/authorize",
+        "token_endpoint":"URL/token","registration_endpoint":"URL/register",
+        "scopes_supported":["of-authorization-server"],
+        "token_endpoint_auth_methods_supported":["client_secret_post"]}"#;
+    let place = "/.well-known/oauth-authorization-server";
+    test.web.answer(place, 200, metadata);
+    test.web.answer(
+        "/register",
+        200,
+        r#"{"client_id":"client","client_secret":"hidden"}"#,
+    );
+    let url = test.begin(json!({})).await;
+    assert_eq!(parameter(&url, "scope").as_deref(), Some("of-challenge"));
+    let resource = test.web.url();
+    assert_eq!(parameter(&url, "resource").as_deref(), Some(&*resource));
+    let registrations = test.web.requests_at("/register").await;
+    assert!(body_of(&registrations[0]).contains(r#""client_secret_post""#));
+    come_back(&url).await;
+    assert_eq!(test.completed().await["success"], true);
+    let exchanges = test.web.requests_at("/token").await;
+    let form = body_of(&exchanges[0]);
+    assert!(form.contains("client_secret=hidden") && form.contains("resource=http"));
+    assert!(!exchanges[0].headers.contains_key("authorization"));
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_describes_another_resource_gets_no_login() {
+    let mut test = McpLoginTest::new("").await;
+    let place = "/.well-known/oauth-protected-resource/mcp";
+    for resource in ["https://bank.test/mcp", "URL/other", "URL/mcp/below"] {
+        let described = format!(r#"{{"resource":"{resource}","authorization_servers":["URL"]}}"#);
+        test.web.answer(place, 200, &described);
+        let refusal = test.refusal().await;
+        assert!(refusal.contains("describes another resource"), "{refusal}");
+    }
+    assert!(test.web.requests_at("/register").await.is_empty());
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_authorization_server_in_the_name_of_another_one_is_refused() {
+    let mut test = McpLoginTest::new("").await;
+    let described = r#"{"authorization_servers":["URL/honest"]}"#;
+    test.web
+        .answer("/.well-known/oauth-protected-resource/mcp", 200, described);
+    let metadata = |rest: &str| {
+        format!(
+            r#"{{"authorization_endpoint":"URL/authorize","token_endpoint":"URL/token",
+            "registration_endpoint":"URL/register",{rest}}}"#
+        )
+    };
+    let place = "/.well-known/oauth-authorization-server/honest";
+    let other = metadata(r#""issuer":"URL/other""#);
+    test.web.answer(place, 200, &other);
+    let refusal = test.refusal().await;
+    assert!(refusal.ends_with("names another one"), "{refusal}");
+    let own =
+        metadata(r#""issuer":"URL/honest","authorization_response_iss_parameter_supported":true"#);
+    test.web.answer(place, 200, &own);
+    let url = test.begin(json!({})).await;
+    // The callback does not say who sends it.
+    come_back(&url).await;
+    let completed = test.completed().await;
+    assert_eq!(completed["success"], false);
+    let error = completed["error"].as_str().unwrap();
+    assert!(error.ends_with("another authorization server"), "{error}");
+    assert!(test.web.requests_at("/token").await.is_empty());
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_publishes_nothing_is_logged_in_to_at_the_usual_addresses() {
+    let mut test = McpLoginTest::new("").await;
+    test.web
+        .answer("/.well-known/oauth-authorization-server", 404, "");
+    assert_eq!(test.status().await, ("unsupported".into(), Vec::new()));
+    let url = test.begin(json!({})).await;
+    assert!(url.contains("/authorize?"), "{url}");
+    come_back(&url).await;
+    assert_eq!(test.completed().await["success"], true);
+    assert_eq!(test.web.requests_at("/token").await.len(), 1);
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_login_that_lacks_scopes_says_so_and_the_next_one_asks_for_them() {
+    let mut test = McpLoginTest::new("").await;
+    test.web
+        .challenge_calls(r#"Bearer error="insufficient_scope", scope="read admin""#);
+    let url = test.begin(json!({})).await;
+    assert_eq!(parameter(&url, "scope").as_deref(), Some("read write"));
+    come_back(&url).await;
+    assert_eq!(test.completed().await["success"], true);
+    let thread = test.server.start_thread().await;
+    let call = json!({ "threadId": thread, "server": "web", "tool": "echo", "arguments": {} });
+    let (_, error) = test.server.refusal("mcpServer/tool/call", call).await;
+    assert!(error.contains("lacks scopes"), "{error}");
+    for scope in ["read admin", "read write"] {
+        let url = test.begin(json!({})).await;
+        assert_eq!(parameter(&url, "scope").as_deref(), Some(scope));
+        come_back(&url).await;
+        assert_eq!(test.completed().await["success"], true);
+    }
+    test.server.finish().await.unwrap();
+}
+
 /// A stored login whose tokens are old.
 fn stored(home: &TempDir, web: &OauthServer, expires_at: u64) {
     let entry = json!({

@@ -27,6 +27,12 @@ struct OauthReplyState {
     given: u32,
     /// The tokens that are good.
     good: Vec<String>,
+    /// The challenge to requests without one.
+    challenge: Option<String>,
+    /// Whether there are challenges only where messages are posted.
+    knows_no_get: bool,
+    /// The challenge to calls with the first token.
+    call_challenge: Option<String>,
 }
 
 impl OauthServer {
@@ -55,6 +61,18 @@ impl OauthServer {
     /// From now on, takes no token that was given out so far, and this one.
     pub(crate) fn takes_only(&self, token: &str) {
         self.replies.0.lock().good = vec![token.to_owned()];
+    }
+
+    /// From now on, challenges requests without a token in this way, if they are messages.
+    pub(crate) fn challenge_messages(&self, challenge: &str) {
+        let mut state = self.replies.0.lock();
+        state.challenge = Some(challenge.replace("URL", &self.server.uri()));
+        state.knows_no_get = true;
+    }
+
+    /// From now on, refuses calls with the first token in this way.
+    pub(crate) fn challenge_calls(&self, challenge: &str) {
+        self.replies.0.lock().call_challenge = Some(challenge.to_owned());
     }
 
     /// The requests at a path.
@@ -112,7 +130,12 @@ impl OauthReplies {
         let token = authorization.and_then(|value| value.to_str().ok()?.strip_prefix("Bearer "));
         let is_good = |token: &str| self.0.lock().good.iter().any(|good| good == token);
         if !token.is_some_and(is_good) {
-            return ResponseTemplate::new(401).insert_header("www-authenticate", "Bearer");
+            let state = self.0.lock();
+            if state.knows_no_get && request.method == "GET" {
+                return ResponseTemplate::new(405);
+            }
+            let challenge = state.challenge.as_deref().unwrap_or("Bearer");
+            return ResponseTemplate::new(401).insert_header("www-authenticate", challenge);
         }
         let message: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         let answer = |result: Value| {
@@ -125,6 +148,15 @@ impl OauthReplies {
             Some("tools/list") => {
                 let tool = json!({ "name": "echo", "inputSchema": { "type": "object" } });
                 answer(json!({ "tools": [tool] }))
+            }
+            Some("tools/call") => {
+                let challenge = self.0.lock().call_challenge.clone();
+                match challenge.filter(|_| token == Some("access-1")) {
+                    Some(challenge) => {
+                        ResponseTemplate::new(403).insert_header("www-authenticate", &*challenge)
+                    }
+                    None => answer(json!({ "content": [] })),
+                }
             }
             None => ResponseTemplate::new(405),
             _ => ResponseTemplate::new(202),

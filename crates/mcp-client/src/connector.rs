@@ -24,7 +24,7 @@ use crate::config::{
 use crate::connection::McpConnection;
 use crate::dispatcher::{ElicitationHandler, MessageDispatcher};
 use crate::error::McpError;
-use crate::http::{Authorizer, HttpTransport, headers_of};
+use crate::http::{Authorizer, HttpTransport, ScopeDemand, headers_of};
 use crate::oauth::{
     McpAuthorization, McpLoginError, McpLoginOptions, McpLogins, OAuthClient, StartedMcpLogin,
     discover,
@@ -235,7 +235,8 @@ impl McpConnector {
                     None
                 } else {
                     let client = self.oauth_client(url, &headers)?;
-                    self.logins.tokens(server, client).map(Authorizer::Tokens)
+                    let tokens = self.logins.tokens(server, client);
+                    tokens.map(|tokens| Authorizer::Tokens(tokens, self.scope_demand(server, url)))
                 };
                 let http = HttpTransport::new(client.clone(), url, headers, authorizer)
                     .or_at(newer_url.clone());
@@ -250,6 +251,11 @@ impl McpConnector {
             &self.version,
             closed,
         ))
+    }
+
+    fn scope_demand(&self, server: &McpServerConfig, url: &str) -> ScopeDemand {
+        let (logins, name, url) = (self.logins.clone(), server.name.clone(), url.to_owned());
+        ScopeDemand(Box::new(move |scopes| logins.demand(&name, &url, scopes)))
     }
 
     fn program_elsewhere(&self, program: &ProgramElsewhere) -> Result<RemoteProgram, McpError> {

@@ -51,6 +51,9 @@ pub enum McpError {
     /// The server requires a login.
     #[error("Auth required")]
     AuthRequired,
+    /// The login does not have the scopes that the server demands of it.
+    #[error("the login to the server lacks scopes; log in to it again")]
+    ScopesMissing,
     /// The server no longer knows the session.
     #[error("the session of the server has expired")]
     SessionExpired,

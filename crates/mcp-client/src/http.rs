@@ -17,7 +17,7 @@ use crate::config::{McpServerConfig, McpServerTransport};
 use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
 use crate::event_stream::EventStream;
-use crate::oauth::LoginTokens;
+use crate::oauth::{Challenge, LoginTokens};
 use crate::stdio::LARGEST_MESSAGE;
 
 const SESSION: &str = "mcp-session-id";
@@ -51,16 +51,38 @@ pub(crate) struct HttpTransport {
 #[derive(Debug)]
 pub(crate) enum Authorizer {
     /// A login to the server itself.
-    Tokens(LoginTokens),
+    Tokens(LoginTokens, ScopeDemand),
     /// A login of the program.
     Login(SharedLogin),
 }
 
+/// What notes the scopes that a server demands.
+pub(crate) struct ScopeDemand(pub(crate) Box<dyn Fn(Vec<String>) + Send + Sync>);
+
+impl std::fmt::Debug for ScopeDemand {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("ScopeDemand")
+    }
+}
+
 impl Authorizer {
+    /// Notes that the login of a request was not enough. False if another login makes no difference.
+    fn needs_more(&self, challenge: Challenge) -> bool {
+        match self {
+            Self::Tokens(_, demand) if challenge.demands_more_scopes => {
+                if !challenge.scopes.is_empty() {
+                    (demand.0)(challenge.scopes);
+                }
+                true
+            }
+            Self::Tokens(..) | Self::Login(_) => false,
+        }
+    }
+
     /// Adds the headers of a request.
     async fn add_to(&self, headers: &mut HeaderMap) {
         match self {
-            Self::Tokens(tokens) => add_bearer(headers, &tokens.current().await),
+            Self::Tokens(tokens, _) => add_bearer(headers, &tokens.current().await),
             Self::Login(login) => headers.extend(configured(&login.0.headers().await)),
         }
     }
@@ -68,7 +90,7 @@ impl Authorizer {
     /// Replaces the headers of a request that was refused. False if nothing is left to try.
     async fn renew(&self, headers: &mut HeaderMap, step: u32) -> bool {
         match self {
-            Self::Tokens(tokens) if step == 0 => {
+            Self::Tokens(tokens, _) if step == 0 => {
                 let stale = headers
                     .get(AUTHORIZATION)
                     .and_then(|value| value.to_str().ok());
@@ -82,7 +104,7 @@ impl Authorizer {
                     .inspect(|token| add_bearer(headers, token))
                     .is_some()
             }
-            Self::Tokens(_) => false,
+            Self::Tokens(..) => false,
             Self::Login(login) => {
                 let refused = headers.get(AUTHORIZATION).cloned();
                 let refused = refused.as_ref().and_then(|value| value.to_str().ok());
@@ -174,6 +196,14 @@ impl HttpTransport {
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => return Ok(()),
             StatusCode::UNAUTHORIZED if response.headers().contains_key(WWW_AUTHENTICATE) => {
                 return Err(McpError::AuthRequired);
+            }
+            StatusCode::FORBIDDEN
+                if self
+                    .authorizer
+                    .as_ref()
+                    .is_some_and(|authorizer| authorizer.needs_more(challenge_in(&response))) =>
+            {
+                return Err(McpError::ScopesMissing);
             }
             StatusCode::NOT_FOUND if had_session => return Err(McpError::SessionExpired),
             status if !status.is_success() => {
@@ -418,6 +448,12 @@ fn body_kind(response: &Response) -> BodyKind {
         Some("text/event-stream") => BodyKind::Events,
         _ => BodyKind::Other,
     }
+}
+
+fn challenge_in(response: &Response) -> Challenge {
+    let header = response.headers().get(WWW_AUTHENTICATE);
+    let header = header.and_then(|header| header.to_str().ok());
+    Challenge::read(response.status().as_u16(), header)
 }
 
 /// Whether the same request may succeed later.

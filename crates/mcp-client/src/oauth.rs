@@ -3,6 +3,7 @@
 //! [`McpLogins`] starts and deletes them. They are stored in `.credentials.json` in the home folder, readable for
 //! its owner only, in a format that other programs share. Tokens appear in no log and no error.
 
+mod challenge;
 mod client;
 mod credentials_file;
 mod discovery;
@@ -22,6 +23,7 @@ use parking_lot::Mutex;
 
 use crate::config::{McpServerConfig, McpServerTransport};
 
+pub(crate) use challenge::Challenge;
 pub(crate) use client::OAuthClient;
 use credentials_file::CredentialsFile;
 pub(crate) use discovery::discover;
@@ -55,6 +57,8 @@ pub struct McpLogins {
     file: CredentialsFile,
     settings: McpLoginSettings,
     pending: Arc<Mutex<HashMap<String, PendingMcpLogin>>>,
+    /// The scopes that servers demanded of a login that lacked some, for the next one.
+    demanded: Arc<Mutex<HashMap<String, Vec<String>>>>,
 }
 
 /// The options of one login.
@@ -115,6 +119,7 @@ impl McpLogins {
             file: CredentialsFile::in_home(home),
             settings: McpLoginSettings::default(),
             pending: Arc::default(),
+            demanded: Arc::default(),
         }
     }
 
@@ -162,6 +167,12 @@ impl McpLogins {
         }
         let login = self.file.find(&server.name, url)?;
         Some(LoginTokens::new(self.file.clone(), oauth_client, login))
+    }
+
+    /// Notes what scopes a server demands of the next login.
+    pub(crate) fn demand(&self, server_name: &str, url: &str, scopes: Vec<String>) {
+        let key = credentials_file::key(server_name, url);
+        self.demanded.lock().insert(key, scopes);
     }
 
     fn check(&self) -> Result<(), &'static str> {

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_http::{BoundedReply, HttpPool, fetch};
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE};
 use reqwest::{Method, RequestBuilder, Url};
+
+use super::challenge::Challenge;
 
 /// The time limit for a metadata request.
 const QUESTION: Duration = Duration::from_secs(5);
@@ -46,15 +48,19 @@ impl OAuthClient {
         answer.map_err(|error| error.to_string())
     }
 
-    /// The `WWW-Authenticate` challenge that the server sends to requests without authorization.
-    pub(super) async fn challenge(&self) -> Result<Option<String>, String> {
+    /// The challenge that the server sends to a GET without authorization.
+    pub(super) async fn challenge(&self) -> Result<Challenge, String> {
         let request = metadata_request(self.request(Method::GET, &self.server)?);
-        let response = tokio::time::timeout(QUESTION, request.send()).await;
-        let response = response.map_err(|_| "the server does not reply".to_owned())?;
-        let response = response.map_err(|error| error.without_url().to_string())?;
-        let challenge = response.headers().get("www-authenticate");
-        let challenge = challenge.and_then(|challenge| challenge.to_str().ok());
-        Ok(challenge.map(str::to_owned))
+        refused(request).await
+    }
+
+    /// The challenge that it sends to a message without authorization, which does nothing if there is no challenge.
+    pub(super) async fn challenge_of_post(&self) -> Result<Challenge, String> {
+        let request = metadata_request(self.request(Method::POST, &self.server)?);
+        let request = request
+            .header(ACCEPT, "text/event-stream, application/json")
+            .header(CONTENT_TYPE, "application/json");
+        refused(request.body(r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#)).await
     }
 
     /// Posts JSON or a form.
@@ -87,6 +93,16 @@ impl OAuthClient {
             request
         })
     }
+}
+
+/// How a request is refused, if it is.
+async fn refused(request: RequestBuilder) -> Result<Challenge, String> {
+    let response = tokio::time::timeout(QUESTION, request.send()).await;
+    let response = response.map_err(|_| "the server does not reply".to_owned())?;
+    let response = response.map_err(|error| error.without_url().to_string())?;
+    let header = response.headers().get(WWW_AUTHENTICATE);
+    let header = header.and_then(|header| header.to_str().ok());
+    Ok(Challenge::read(response.status().as_u16(), header))
 }
 
 /// Metadata requests carry the first protocol version that specified logins, as no version is agreed on yet.

@@ -1,75 +1,230 @@
 //! Finds the authorization server of an MCP server.
 //!
-//! A server may be its own authorization server or name another one. RFC 8414 and RFC 9728 define the addresses of
-//! the metadata; both ways of joining a path and a well-known name are in use.
+//! A server describes itself as a resource and names its authorization servers, or it is its own authorization server, with
+//! metadata or, as in the revision 2025-03-26, without. RFC 8414 and RFC 9728 define the addresses of the metadata; both
+//! ways of joining a path and a well-known name are in use.
 
 use reqwest::Url;
 use serde_json::Value;
 
+use super::challenge::Challenge;
 use super::client::OAuthClient;
 
 /// The metadata of an authorization server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AuthorizationServer {
+    /// Its own name for itself.
+    pub(super) issuer: Option<String>,
+    /// Whether its callbacks say who sends them.
+    pub(super) names_itself: bool,
     /// The page on which the user logs in.
     pub(super) authorization: Url,
-    /// The token endpoint.
-    pub(super) token: Url,
+    pub(super) token: TokenEndpoint,
     /// The endpoint for dynamic client registration, if supported.
     pub(super) registration: Option<Url>,
-    /// The scopes that it supports.
+    /// The scopes that the MCP server asks for, or else those that are supported.
     pub(super) scopes: Vec<String>,
+    /// The resource that tokens are for, if the MCP server describes itself.
+    pub(super) resource: Option<String>,
 }
 
-/// Finds the authorization server of an MCP server, if it has one.
+/// Where tokens are requested.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TokenEndpoint {
+    pub(super) url: Url,
+    /// The ways in which clients may show who they are, if it names them.
+    methods: Option<Vec<String>>,
+}
+
+impl TokenEndpoint {
+    fn takes(&self, method: &str) -> bool {
+        let methods = self.methods.as_ref();
+        methods.is_some_and(|methods| methods.iter().any(|known| known == method))
+    }
+
+    /// Whether the secret of a client belongs into the form, as basic authentication is not taken.
+    pub(super) fn takes_secret_in_form(&self) -> bool {
+        self.takes("client_secret_post") && !self.takes("client_secret_basic")
+    }
+
+    /// The way that a new client announces.
+    pub(super) fn method_of_new_client(&self) -> &'static str {
+        let known = ["none", "client_secret_basic", "client_secret_post"];
+        let taken = known.into_iter().find(|method| self.takes(method));
+        taken.unwrap_or("none")
+    }
+}
+
+/// What an MCP server says about itself as a resource.
+#[derive(Debug, Default)]
+struct ProtectedResource {
+    resource: Option<String>,
+    servers: Vec<Url>,
+    scopes: Vec<String>,
+}
+
+/// Finds the authorization server of an MCP server, if it has metadata.
 ///
 /// # Errors
-/// A request failed.
+/// A request failed, or the MCP server describes another resource than itself.
 pub(crate) async fn discover(
     oauth_client: &OAuthClient,
 ) -> Result<Option<AuthorizationServer>, String> {
-    if let Some(found) = described(oauth_client, &oauth_client.server).await? {
-        return Ok(Some(found));
-    }
-    for place in named(oauth_client).await? {
-        if let Some(found) = described(oauth_client, &place).await? {
-            return Ok(Some(found));
-        }
-    }
-    Ok(None)
+    let challenge = Challenge::of(oauth_client).await?;
+    Ok(find(oauth_client, &challenge).await?.found)
 }
 
-/// The authorization server at an address, if its metadata is there.
-async fn described(
+/// The same. A server that demands a login and publishes no metadata is assumed to be its own authorization server, with
+/// the endpoints of the revision 2025-03-26.
+///
+/// # Errors
+/// Those of [`discover`].
+pub(super) async fn discover_or_assume(
     oauth_client: &OAuthClient,
-    address: &Url,
 ) -> Result<Option<AuthorizationServer>, String> {
+    let challenge = Challenge::of(oauth_client).await?;
+    let Discovery { found, is_silent } = find(oauth_client, &challenge).await?;
+    let may_assume = is_silent && challenge.demands_login;
+    Ok(found.or_else(|| may_assume.then(|| assumed(&oauth_client.server, challenge.scopes))))
+}
+
+/// The result of a search for metadata.
+#[derive(Debug)]
+struct Discovery {
+    found: Option<AuthorizationServer>,
+    /// Whether the server publishes nothing at all, usable or not.
+    is_silent: bool,
+}
+
+async fn find(oauth_client: &OAuthClient, challenge: &Challenge) -> Result<Discovery, String> {
+    let resource = described_resource(oauth_client, challenge).await?;
+    let is_described = resource.is_some();
+    let resource = resource.unwrap_or_default();
+    let found = |mut found: AuthorizationServer| {
+        if !challenge.scopes.is_empty() {
+            found.scopes.clone_from(&challenge.scopes);
+        } else if !resource.scopes.is_empty() {
+            found.scopes.clone_from(&resource.scopes);
+        }
+        found.resource.clone_from(&resource.resource);
+        Discovery {
+            found: Some(found),
+            is_silent: false,
+        }
+    };
+    for place in &resource.servers {
+        match described(oauth_client, place).await? {
+            Metadata::Usable(server) if is_issuer(&server, place) => return Ok(found(*server)),
+            Metadata::Usable(_) => {
+                return Err(format!(
+                    "the metadata of the authorization server `{place}` names another one"
+                ));
+            }
+            Metadata::Unusable | Metadata::None => {}
+        }
+    }
+    Ok(match described(oauth_client, &oauth_client.server).await? {
+        Metadata::Usable(server) => found(*server),
+        other => Discovery {
+            found: None,
+            is_silent: !is_described && matches!(other, Metadata::None),
+        },
+    })
+}
+
+/// Whether metadata is that of the authorization server at an address. A final slash makes no difference.
+fn is_issuer(found: &AuthorizationServer, place: &Url) -> bool {
+    let issuer = found.issuer.as_deref();
+    issuer.is_none_or(|issuer| issuer.trim_end_matches('/') == place.as_str().trim_end_matches('/'))
+}
+
+/// The endpoints of a server without metadata.
+fn assumed(place: &Url, scopes: Vec<String>) -> AuthorizationServer {
+    let endpoint = |path: &str| {
+        let mut url = place.clone();
+        url.set_path(path);
+        url.set_query(None);
+        url.set_fragment(None);
+        url
+    };
+    AuthorizationServer {
+        issuer: None,
+        names_itself: false,
+        authorization: endpoint("/authorize"),
+        token: TokenEndpoint {
+            url: endpoint("/token"),
+            methods: None,
+        },
+        registration: Some(endpoint("/register")),
+        scopes,
+        resource: None,
+    }
+}
+
+/// What is published at the addresses for metadata.
+enum Metadata {
+    None,
+    Unusable,
+    Usable(Box<AuthorizationServer>),
+}
+
+/// The metadata of an authorization server at an address.
+async fn described(oauth_client: &OAuthClient, address: &Url) -> Result<Metadata, String> {
+    let mut described = Metadata::None;
     for place in descriptions(address) {
         let answer = oauth_client.metadata(&place).await?;
-        if answer.status == 200
-            && let Some(found) = read(&answer.json(), &oauth_client.server)
-        {
-            return Ok(Some(found));
+        if answer.status == 200 {
+            match read(&answer.json(), &oauth_client.server) {
+                Some(found) => return Ok(Metadata::Usable(Box::new(found))),
+                None => described = Metadata::Unusable,
+            }
         }
     }
-    Ok(None)
+    Ok(described)
 }
 
-/// The authorization servers that the MCP server names: where its challenge points, or at the well-known addresses.
-async fn named(oauth_client: &OAuthClient) -> Result<Vec<Url>, String> {
-    let challenge = oauth_client.challenge().await?;
-    let led = challenge.as_deref().and_then(resource_metadata);
-    let led = led.and_then(|place| oauth_client.server.join(place).ok());
-    let usual = well_known(&oauth_client.server, "oauth-protected-resource");
+/// What the MCP server says about itself: where its challenge points, or at the well-known addresses.
+async fn described_resource(
+    oauth_client: &OAuthClient,
+    challenge: &Challenge,
+) -> Result<Option<ProtectedResource>, String> {
+    let server = &oauth_client.server;
+    let led = challenge.resource_metadata.as_deref();
+    let led = led.and_then(|place| server.join(place).ok());
+    let usual = well_known(server, "oauth-protected-resource");
     for place in led.into_iter().chain(usual) {
-        let answer = oauth_client.metadata(&place).await?;
-        let Value::Array(servers) = &answer.json()["authorization_servers"] else {
+        let json = oauth_client.metadata(&place).await?.json();
+        let Value::Array(servers) = &json["authorization_servers"] else {
             continue;
         };
         let servers = servers.iter().filter_map(Value::as_str);
-        return Ok(servers.filter_map(|url| Url::parse(url).ok()).collect());
+        let resource = json["resource"].as_str();
+        if let Some(resource) = resource
+            && !is_resource_of(resource, server)
+        {
+            return Err(format!(
+                "the server describes another resource: `{}`",
+                super::replies::readable(resource)
+            ));
+        }
+        return Ok(Some(ProtectedResource {
+            resource: resource.map(str::to_owned),
+            servers: servers.filter_map(|url| Url::parse(url).ok()).collect(),
+            scopes: scopes(&json["scopes_supported"]),
+        }));
     }
-    Ok(Vec::new())
+    Ok(None)
+}
+
+/// Whether a server belongs to a resource: it is on the same origin, at the path of the resource or below.
+fn is_resource_of(resource: &str, server: &Url) -> bool {
+    let Ok(resource) = Url::parse(resource) else {
+        return false;
+    };
+    let path = resource.path().trim_end_matches('/');
+    let below = server.path().strip_prefix(path);
+    resource.origin() == server.origin()
+        && below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
 }
 
 /// The addresses at which an authorization server may publish its metadata.
@@ -104,15 +259,6 @@ fn well_known(address: &Url, name: &str) -> Vec<Url> {
     paths.into_iter().map(at).collect()
 }
 
-/// The address in the `resource_metadata` parameter of a challenge.
-fn resource_metadata(challenge: &str) -> Option<&str> {
-    let (_, rest) = challenge.split_once("resource_metadata=")?;
-    match rest.strip_prefix('"') {
-        Some(quoted) => quoted.split_once('"').map(|(place, _)| place),
-        None => rest.split([',', ' ']).next(),
-    }
-}
-
 /// Reads metadata. `None` if a required endpoint is missing or not usable.
 fn read(json: &Value, server: &Url) -> Option<AuthorizationServer> {
     let endpoint = |name: &str| {
@@ -123,19 +269,35 @@ fn read(json: &Value, server: &Url) -> Option<AuthorizationServer> {
     if methods.is_some_and(|methods| !methods.iter().any(|method| method == "S256")) {
         return None;
     }
+    let methods = json["token_endpoint_auth_methods_supported"].as_array();
+    let methods = methods.map(|methods| {
+        let methods = methods.iter().filter_map(Value::as_str);
+        methods.map(str::to_owned).collect()
+    });
+    Some(AuthorizationServer {
+        issuer: json["issuer"].as_str().map(str::to_owned),
+        names_itself: json["authorization_response_iss_parameter_supported"] == true,
+        authorization: endpoint("authorization_endpoint")?,
+        token: TokenEndpoint {
+            url: endpoint("token_endpoint")?,
+            methods,
+        },
+        registration: endpoint("registration_endpoint"),
+        scopes: scopes(&json["scopes_supported"]),
+        resource: None,
+    })
+}
+
+/// Scopes without blanks and repetitions.
+fn scopes(json: &Value) -> Vec<String> {
     let mut scopes = Vec::<String>::new();
-    for scope in json["scopes_supported"].as_array().into_iter().flatten() {
+    for scope in json.as_array().into_iter().flatten() {
         let scope = scope.as_str().unwrap_or_default().trim();
         if !scope.is_empty() && !scopes.iter().any(|known| known == scope) {
             scopes.push(scope.to_owned());
         }
     }
-    Some(AuthorizationServer {
-        authorization: endpoint("authorization_endpoint")?,
-        token: endpoint("token_endpoint")?,
-        registration: endpoint("registration_endpoint"),
-        scopes,
-    })
+    scopes
 }
 
 /// Only web addresses are accepted, as browsers open other schemes too, programs included. Plain HTTP is accepted
@@ -181,22 +343,41 @@ mod tests {
     }
 
     #[test]
-    fn challenges_lead_to_descriptions() {
+    fn a_server_belongs_to_its_own_resource_alone() {
         let table = [
-            (
-                r#"Bearer resource_metadata="https://h/x""#,
-                Some("https://h/x"),
-            ),
-            (
-                r#"Bearer realm="r", resource_metadata=/x, error="e""#,
-                Some("/x"),
-            ),
-            ("Bearer", None),
-            (r#"Bearer resource_metadata="open"#, None),
+            ("https://h/mcp", true),
+            ("https://h/mcp/", true),
+            ("https://h/", true),
+            ("https://h", true),
+            ("https://h/mc", false),
+            ("https://h/mcp/tools", false),
+            ("https://other/mcp", false),
+            ("http://h/mcp", false),
+            ("h", false),
         ];
-        for (challenge, expected) in table {
-            assert_eq!(resource_metadata(challenge), expected, "{challenge}");
+        for (resource, expected) in table {
+            let found = is_resource_of(resource, &url("https://h/mcp"));
+            assert_eq!(found, expected, "{resource}");
         }
+    }
+
+    #[test]
+    fn clients_show_who_they_are_in_a_way_that_is_taken() {
+        let of = |methods: Value| {
+            let json = json!({ "authorization_endpoint": "https://h/a", "token_endpoint": "https://h/t",
+                "token_endpoint_auth_methods_supported": methods });
+            let token = read(&json, &url("https://s/")).unwrap().token;
+            (token.method_of_new_client(), token.takes_secret_in_form())
+        };
+        assert_eq!(of(Value::Null), ("none", false));
+        assert_eq!(of(json!(["none", "client_secret_post"])), ("none", true));
+        assert_eq!(
+            of(json!(["client_secret_post"])),
+            ("client_secret_post", true)
+        );
+        let both = json!(["client_secret_post", "client_secret_basic"]);
+        assert_eq!(of(both), ("client_secret_basic", false));
+        assert_eq!(of(json!(["private_key_jwt"])), ("none", false));
     }
 
     #[test]

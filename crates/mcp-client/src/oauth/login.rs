@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::OAuthClient;
 use super::credentials_file::{CredentialsFile, StoredLogin, key};
-use super::discovery::{AuthorizationServer, discover};
+use super::discovery::{AuthorizationServer, TokenEndpoint, discover_or_assume};
 use super::tokens::{FORM, client, end};
 use super::{McpLoginError, McpLoginOptions, McpLoginSettings, McpLogins, replies};
 use crate::config::{McpServerConfig, McpServerTransport};
@@ -63,7 +63,7 @@ impl McpLogins {
         let key = key(&server.name, url);
         self.give_up(&key).await;
         let none = "No authorization support detected";
-        let found = discover(&oauth_client).await;
+        let found = discover_or_assume(&oauth_client).await;
         let found = found.map_err(|why| failed(format!("{none}: {why}")))?;
         let found = found.ok_or_else(|| failed(none))?;
         let configured = client
@@ -79,16 +79,23 @@ impl McpLogins {
             Some((id, client)) => client_with(id, client.secret.clone()),
             None => register_client(&oauth_client, &found, &redirect_uri).await?,
         };
-        let asked = options.scopes.or_else(|| scopes.clone());
+        let demanded = self.demanded.lock().get(&key).cloned();
+        let asked = options.scopes.or(demanded).or_else(|| scopes.clone());
         let has_offered_scopes = asked.is_none() && !found.scopes.is_empty();
         let resource = resource
             .clone()
-            .filter(|resource| !resource.trim().is_empty());
+            .filter(|resource| !resource.trim().is_empty())
+            .or(found.resource);
+        let issuer = ExpectedIssuer {
+            name: found.issuer,
+            is_named_in_callbacks: found.names_itself,
+        };
         let callback = OAuthCallback {
             secrets: PkceSecrets::new().map_err(|error| failed(error.to_string()))?,
             path: back.path,
             redirect_uri,
             resource,
+            issuer,
             token: found.token,
             file: self.file.clone(),
             oauth_client,
@@ -119,6 +126,7 @@ impl McpLogins {
         let (tell, outcome) = oneshot::channel();
         let give_up = CancellationToken::new();
         let given_up = give_up.clone();
+        let (demanded, of_server) = (Arc::clone(&self.demanded), key.clone());
         let task = tokio::spawn(async move {
             let outcome = {
                 let (ended, mut end) = mpsc::channel(4);
@@ -135,6 +143,9 @@ impl McpLogins {
                     () = given_up.cancelled() => Err(failed("another login took its place")),
                 }
             };
+            if outcome.is_ok() {
+                demanded.lock().remove(&of_server);
+            }
             let _ = tell.send(outcome);
         });
         let login = PendingMcpLogin { give_up, task };
@@ -221,9 +232,10 @@ async fn register_client(
     let url = url.ok_or_else(|| refused("Dynamic client registration not supported"))?;
     let body = json!({
         "client_name": "Codex",
+        "application_type": "native",
         "redirect_uris": [redirect_uri],
         "grant_types": ["authorization_code", "refresh_token"],
-        "token_endpoint_auth_method": "none",
+        "token_endpoint_auth_method": found.token.method_of_new_client(),
         "response_types": ["code"],
     });
     let answer = oauth_client
@@ -252,14 +264,31 @@ fn client_with(id: String, secret: Option<Secret>) -> StoredLogin {
     }
 }
 
+/// Who sends the browser to the callback. Another authorization server is refused, so that the code of one login is not
+/// sent to the token endpoint of another one.
+struct ExpectedIssuer {
+    name: Option<String>,
+    is_named_in_callbacks: bool,
+}
+
+impl ExpectedIssuer {
+    fn accepts(&self, named: Option<&str>) -> bool {
+        match (named, &self.name) {
+            (Some(named), Some(expected)) => named == expected,
+            (Some(_), None) => true,
+            (None, _) => !self.is_named_in_callbacks,
+        }
+    }
+}
+
 /// Serves the callback of one login.
 struct OAuthCallback {
     secrets: PkceSecrets,
     path: String,
     redirect_uri: String,
     resource: Option<String>,
-    /// The token endpoint.
-    token: Url,
+    issuer: ExpectedIssuer,
+    token: TokenEndpoint,
     file: CredentialsFile,
     oauth_client: OAuthClient,
     /// The login without its tokens.
@@ -298,10 +327,10 @@ impl OAuthCallback {
         if let Some(resource) = &self.resource {
             fields.push(("resource", resource));
         }
-        let client = client(&self.login, &mut fields);
+        let client = client(&self.login, &self.token, &mut fields);
         let sent = self
             .oauth_client
-            .post(&self.token, FORM, form(&fields), client);
+            .post(&self.token.url, FORM, form(&fields), client);
         let mut secrets = vec![code, &self.secrets.verifier];
         secrets.extend(self.login.client_secret.as_ref().map(Secret::reveal));
         let given = replies::tokens(&sent.await?.without(&secrets))?;
@@ -333,6 +362,9 @@ impl CallbackSite for OAuthCallback {
         let may_refuse = is_ours || get("state").is_none();
         match (get("code"), get("error")) {
             _ if path != self.path => unrelated_request(),
+            _ if is_ours && !self.issuer.accepts(get("iss")) => end_with(failed(
+                "the callback comes from another authorization server",
+            )),
             (_, Some(error)) if may_refuse => end_with(McpLoginError::Refused {
                 code: replies::readable(error),
                 description: get("error_description").map(replies::readable),
@@ -380,6 +412,22 @@ mod tests {
         };
         let back = CallbackAddress::of(&settings, None)?;
         Ok((back.port, back.redirect_uri(1)))
+    }
+
+    #[test]
+    fn callbacks_of_other_authorization_servers_are_refused() {
+        let issuer = |name: Option<&str>, is_named_in_callbacks| ExpectedIssuer {
+            name: name.map(str::to_owned),
+            is_named_in_callbacks,
+        };
+        let known = issuer(Some("https://a"), true);
+        assert!(known.accepts(Some("https://a")));
+        assert!(!known.accepts(Some("https://a/")));
+        assert!(!known.accepts(Some("https://b")));
+        assert!(!known.accepts(None));
+        assert!(issuer(Some("https://a"), false).accepts(None));
+        assert!(!issuer(Some("https://a"), false).accepts(Some("https://b")));
+        assert!(issuer(None, false).accepts(Some("https://b")));
     }
 
     #[test]

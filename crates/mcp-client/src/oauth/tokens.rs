@@ -6,12 +6,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use codex_http::form;
 use codex_private_files::secret_file;
 use codex_protocol::Secret;
-use reqwest::Url;
 use tokio::sync::Mutex;
 
 use super::client::OAuthClient;
 use super::credentials_file::{CredentialsFile, StoredLogin};
-use super::discovery::discover;
+use super::discovery::{TokenEndpoint, discover_or_assume};
 use super::replies;
 
 /// How long before their expiry tokens are renewed.
@@ -37,8 +36,8 @@ struct TokenRenewal {
 struct CurrentTokens {
     login: StoredLogin,
     renewal_state: RenewalState,
-    /// The token endpoint, once it was discovered.
-    url: Option<Url>,
+    /// The token endpoint and the resource that tokens are for, once they were discovered.
+    endpoint: Option<(TokenEndpoint, Option<String>)>,
 }
 
 /// Whether a renewal may be attempted.
@@ -66,7 +65,7 @@ impl LoginTokens {
         let state = CurrentTokens {
             login,
             renewal_state: RenewalState::Now,
-            url: None,
+            endpoint: None,
         };
         Self(Arc::new(TokenRenewal {
             file,
@@ -119,7 +118,7 @@ impl TokenRenewal {
             RenewalState::After(moment) if moment <= Instant::now() => {}
             RenewalState::After(_) | RenewalState::Never => return None,
         }
-        match self.ask(&stored, &mut state.url).await {
+        match self.ask(&stored, &mut state.endpoint).await {
             Ok(renewed) => {
                 if let Err(error) = self.file.save(&renewed) {
                     tracing::warn!(%error, "renewed tokens of an MCP server could not be saved");
@@ -146,27 +145,30 @@ impl TokenRenewal {
     async fn ask(
         &self,
         login: &StoredLogin,
-        url: &mut Option<Url>,
+        endpoint: &mut Option<(TokenEndpoint, Option<String>)>,
     ) -> Result<StoredLogin, RenewalError> {
         let refresh_token = login.refresh_token.as_ref();
         let nothing = || RenewalError::Refused("there is no refresh token".to_owned());
         let refresh_token = refresh_token.ok_or_else(nothing)?;
-        if url.is_none() {
-            let found = discover(&self.oauth_client)
+        if endpoint.is_none() {
+            let found = discover_or_assume(&self.oauth_client)
                 .await
                 .map_err(RenewalError::Passing)?;
-            *url = found.map(|found| found.token);
+            *endpoint = found.map(|found| (found.token, found.resource));
         }
         let gone = || RenewalError::Refused("there is no authorization server".to_owned());
-        let url = url.as_ref().ok_or_else(gone)?;
+        let (token, resource) = endpoint.as_ref().ok_or_else(gone)?;
         let mut fields = vec![
             ("grant_type", "refresh_token"),
             ("refresh_token", refresh_token.reveal()),
         ];
-        let client = client(login, &mut fields);
+        if let Some(resource) = resource {
+            fields.push(("resource", resource));
+        }
+        let client = client(login, token, &mut fields);
         let answer = self
             .oauth_client
-            .post(url, FORM, form(&fields), client)
+            .post(&token.url, FORM, form(&fields), client)
             .await;
         let mut secrets = vec![refresh_token.reveal()];
         secrets.extend(login.client_secret.as_ref().map(Secret::reveal));
@@ -186,15 +188,19 @@ impl TokenRenewal {
     }
 }
 
-/// Adds the client's identity: with a secret as basic authentication, otherwise as a field of the form.
+/// Adds the client's identity: with a secret as basic authentication if the endpoint takes it, otherwise as fields of the
+/// form.
 pub(super) fn client<'a>(
     login: &'a StoredLogin,
+    endpoint: &TokenEndpoint,
     fields: &mut Vec<(&'static str, &'a str)>,
 ) -> Option<(&'a str, &'a str)> {
-    match &login.client_secret {
-        Some(secret) => Some((&login.client_id, secret.reveal())),
-        None => {
+    let secret = login.client_secret.as_ref().map(Secret::reveal);
+    match secret {
+        Some(secret) if !endpoint.takes_secret_in_form() => Some((&login.client_id, secret)),
+        _ => {
             fields.push(("client_id", &login.client_id));
+            fields.extend(secret.map(|secret| ("client_secret", secret)));
             None
         }
     }
