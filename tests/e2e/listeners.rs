@@ -22,8 +22,13 @@ pub(crate) struct Listening {
 
 impl Listening {
     pub(crate) async fn start(home: &Path, arguments: &[&str]) -> Self {
+        Self::start_command(home, "app-server", arguments).await
+    }
+
+    /// Starts another command that listens.
+    pub(crate) async fn start_command(home: &Path, command: &str, arguments: &[&str]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_codex"))
-            .arg("app-server")
+            .arg(command)
             .args(arguments)
             .env("HOME", home)
             .env("CODEX_HOME", home)
@@ -45,7 +50,7 @@ impl Listening {
         Self { child, address }
     }
 
-    async fn tcp(&self) -> TcpStream {
+    pub(crate) async fn tcp(&self) -> TcpStream {
         let address = self.address.strip_prefix("ws://").unwrap();
         TcpStream::connect(address).await.unwrap()
     }

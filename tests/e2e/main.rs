@@ -12,6 +12,8 @@ mod acp;
 mod acp_client;
 #[cfg(target_os = "linux")]
 mod acp_features;
+#[cfg(target_os = "linux")]
+mod acp_listeners;
 mod acp_sessions;
 #[cfg(target_os = "linux")]
 mod agent_jobs;

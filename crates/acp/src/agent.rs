@@ -15,7 +15,9 @@ use tokio::sync::{OnceCell, oneshot};
 
 use crate::children::Children;
 use crate::client_features::ClientFeatures;
+use crate::connected_clients::ClientSeat;
 use crate::errors;
+use crate::message_ids::MessageIds;
 use crate::models::ModelChoice;
 use crate::options::Settings;
 use crate::program::Program;
@@ -29,6 +31,9 @@ pub(crate) struct Agent {
     pub(crate) models: OnceCell<Vec<ModelChoice>>,
     /// The home folder of the engine.
     pub(crate) home: Option<String>,
+    pub(crate) message_ids: MessageIds,
+    /// This client among others.
+    pub(crate) seat: ClientSeat,
     state: Mutex<AgentState>,
     children: Mutex<Children>,
 }
@@ -55,16 +60,21 @@ impl Agent {
         peer: Peer,
         program: Program,
         home: Option<String>,
+        seat: ClientSeat,
     ) -> Arc<Self> {
-        Arc::new(Self {
+        let agent = Arc::new(Self {
             engine,
             peer,
             program,
             home,
             models: OnceCell::new(),
+            message_ids: MessageIds::new(),
+            seat,
             state: Mutex::default(),
             children: Mutex::default(),
-        })
+        });
+        agent.seat.take(&agent);
+        agent
     }
 
     fn state(&self) -> MutexGuard<'_, AgentState> {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::agent::Agent;
 use crate::session::AcpSession;
-use crate::{buffers, diffs, dispatch, prompt, questions, settings, titles};
+use crate::{buffers, diffs, dispatch, prompt, questions, settings, titles, updates};
 
 impl Adapter for Agent {
     fn receive(self: &Arc<Self>, incoming: Incoming) {
@@ -74,6 +74,13 @@ async fn notified_of_session(
         .notified(notification, diffs, agent.client_features());
     for update in updates {
         agent.update(&session.id, update).await;
+    }
+    if let ServerNotification::ItemStarted(it) = notification
+        && agent.message_ids.is_of_another(&it.item)
+    {
+        for update in updates::user_message(&it.item) {
+            agent.update(&session.id, update).await;
+        }
     }
     if agent.client_features().subagents {
         let updates = agent.children().follow(notification);

@@ -15,7 +15,9 @@ use crate::{login, rewind, steering};
 
 /// Always replies with version 1, the only supported one. May be called again.
 pub(crate) fn answer(agent: &Agent, request: &InitializeRequest) -> InitializeResponse {
-    let client_features = ClientFeatures::from(&request.client_capabilities);
+    let mut client_features = ClientFeatures::from(&request.client_capabilities);
+    // A command runs once, so none runs in a terminal of one of several clients.
+    client_features.terminals &= !agent.program.is_shared;
     agent.set_client_features(client_features);
     let program = &agent.program;
     let info = Implementation::new(program.name, program.version).title("Codex".to_owned());

@@ -1,5 +1,5 @@
 //! Layer: surface. The Agent Client Protocol, version 1, for editors: an agent over a pair of streams that is a
-//! client of the app-server over another one.
+//! client of the app-server over another one. [`AcpService`] has many of them, for the clients of a listener.
 //!
 //! It promises one reply per request, all updates of a turn before the reply to its prompt, and that it uses no
 //! feature that the client did not declare. It runs and stores nothing itself: sessions are threads of the engine.
@@ -19,6 +19,7 @@ mod client_schema;
 mod command_calls;
 mod command_texts;
 mod commands;
+mod connected_clients;
 mod diffs;
 mod dispatch;
 mod engine;
@@ -29,6 +30,7 @@ mod input;
 mod listing;
 mod login;
 mod mcp_servers;
+mod message_ids;
 mod messages;
 mod models;
 mod modes;
@@ -44,6 +46,7 @@ mod replay;
 mod rewind;
 mod run;
 mod saved_prompts;
+mod service;
 mod session;
 mod settings;
 mod steering;
@@ -59,22 +62,36 @@ use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use client_schema::CLIENT_SCHEMA;
 pub use program::Program;
+pub use service::AcpService;
 
 use crate::agent::Agent;
+use crate::connected_clients::ClientSeat;
 
 /// Serves an editor until it closes the input, or until `stop` completes. Shuts the engine down at the end.
 ///
 /// # Errors
 /// The input cannot be read, or the engine does not start or ends.
 pub async fn serve(
+    engine: Client,
+    program: Program,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+    stop: impl Future<Output = ()>,
+) -> Result<(), AdapterError> {
+    serve_client(engine, program, ClientSeat::default(), input, output, stop).await
+}
+
+/// Serves one of the clients of an engine.
+async fn serve_client(
     mut engine: Client,
     program: Program,
+    seat: ClientSeat,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Unpin + Send + 'static,
     stop: impl Future<Output = ()>,
 ) -> Result<(), AdapterError> {
     let initialized = engine.initialize("codex_acp", program.version).await?;
     let home = initialized["codexHome"].as_str().map(str::to_owned);
-    let agent = |caller, peer| Agent::new(caller, peer, program, home);
+    let agent = |caller, peer| Agent::new(caller, peer, program, home, seat);
     serve_adapter(engine, "$/cancel_request", agent, input, output, stop).await
 }

@@ -142,7 +142,11 @@ pub(crate) async fn load(
     let opened = environment
         .reopen(&agent, "thread/resume", &request.session_id)
         .await?;
-    if let Err(error) = replay::send(&agent, &opened.session).await {
+    let replayed = async {
+        replay::join_turn(&agent, &opened.session).await?;
+        replay::send(&agent, &opened.session).await
+    };
+    if let Err(error) = replayed.await {
         agent.send_held(&opened.session).await;
         return Err(error);
     }
@@ -159,6 +163,7 @@ pub(crate) async fn resume(
     let opened = environment
         .reopen(&agent, "thread/resume", &request.session_id)
         .await?;
+    replay::join_turn(&agent, &opened.session).await?;
     let (modes, options) = state(&agent, &opened.session);
     let response = ResumeSessionResponse::new();
     Ok((response.modes(modes).config_options(options), opened))
@@ -197,10 +202,14 @@ impl SessionEnvironment<'_> {
         let known = json!({ "threadId": id });
         match agent.find(&id.0) {
             Some(session) => store(agent, &session).await?,
-            None if agent.call("thread/read", &known).await.is_err() => {
-                return Err(Error::session_not_found(id.clone()));
+            None => {
+                let read = agent.call("thread/read", &known).await;
+                let read = read.map_err(|_| Error::session_not_found(id.clone()))?;
+                // Another client may have opened it, without a turn yet.
+                if agent.program.is_shared && has_no_turn(&read["thread"]) {
+                    store_thread(agent, &id.0).await?;
+                }
             }
-            None => {}
         }
         self.open(agent, method, Some(id)).await
     }
@@ -273,11 +282,25 @@ pub(crate) async fn store(agent: &Agent, session: &AcpSession) -> Result<(), Err
     if session.state().is_stored {
         return Ok(());
     }
-    // What a new thread is like already; any change of its metadata stores it.
-    let params = json!({ "threadId": session.thread_id(), "projectId": "" });
-    agent.call("thread/metadata/update", &params).await?;
+    store_thread(agent, session.thread_id()).await?;
     session.state().is_stored = true;
     Ok(())
+}
+
+async fn store_thread(agent: &Agent, thread: &str) -> Result<(), Error> {
+    // What a new thread is like already; any change of its metadata stores it.
+    let params = json!({ "threadId": thread, "projectId": "" });
+    agent
+        .call("thread/metadata/update", &params)
+        .await
+        .map(drop)
+}
+
+/// Whether a thread is loaded and has no turn, so that it may have no file. It belongs to no project.
+fn has_no_turn(thread: &Value) -> bool {
+    thread["preview"] == ""
+        && thread["projectId"].as_str().is_none_or(str::is_empty)
+        && thread["status"]["type"] != "notLoaded"
 }
 
 /// The settings of a thread that come from the request.

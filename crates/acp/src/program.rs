@@ -11,4 +11,6 @@ pub struct Program {
     pub api_key: Option<String>,
     /// Opens a page in the browser of this machine; none if that is not wanted.
     pub open_page: Option<fn(&str)>,
+    /// Whether clients come and go, and several may have a session open.
+    pub is_shared: bool,
 }

@@ -72,7 +72,8 @@ async fn start(
         },
         None => input::with_unsaved(agent, session, prompt).await?,
     };
-    let params = json!({ "threadId": session.thread_id(), "input": inputs });
+    let params = json!({ "threadId": session.thread_id(), "input": inputs,
+                         "clientUserMessageId": agent.message_ids.next() });
     agent.call("turn/start", &params).await?;
     Ok(Started::Turn)
 }
@@ -117,8 +118,8 @@ pub(crate) async fn steer(
     inputs: &[UserInput],
     accepted: impl FnOnce() + Send + 'static,
 ) -> Result<(), Error> {
-    let params =
-        json!({ "threadId": session.thread_id(), "input": inputs, "expectedTurnId": turn });
+    let params = json!({ "threadId": session.thread_id(), "input": inputs, "expectedTurnId": turn,
+                         "clientUserMessageId": agent.message_ids.next() });
     let hook = move |_: &_| accepted();
     let reply = agent.engine.call_with_hook("turn/steer", &params, hook);
     reply.await.map(|_| ()).map_err(errors::of_engine)

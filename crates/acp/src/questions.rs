@@ -97,7 +97,18 @@ async fn elicit(
             let question = server_question(server, message, meta);
             forms::of_page(&session.id, &question, url, elicitation_id)
         }
-        _ => return Some(forms::server_answer(None)),
+        McpServerElicitationRequest::Url { .. } => {
+            let seat = &agent.seat;
+            seat.until_no_other_can(&params.thread_id, |client| client.pages)
+                .await;
+            return Some(forms::server_answer(None));
+        }
+        _ => {
+            let seat = &agent.seat;
+            seat.until_no_other_can(&params.thread_id, |client| client.forms)
+                .await;
+            return Some(forms::server_answer(None));
+        }
     };
     let answer = agent
         .peer
@@ -132,6 +143,9 @@ async fn ask_person(agent: &Agent, params: &ToolRequestUserInputParams) -> Value
     let session = session_of(agent, &params.thread_id);
     let form = session.and_then(|session| forms::of_questions(&session.id, params));
     let Some(form) = form.filter(|_| agent.client_features().forms) else {
+        let seat = &agent.seat;
+        seat.until_no_other_can(&params.thread_id, |client| client.forms)
+            .await;
         return forms::question_answers(params, None);
     };
     let answer = agent

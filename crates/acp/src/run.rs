@@ -179,6 +179,16 @@ impl<I: Clone> PromptRun<I> {
         actions
     }
 
+    /// A turn runs already, which none of these prompts started.
+    pub(crate) fn join(&mut self, id: &str) {
+        if matches!(self.state, RunState::Idle) {
+            self.state = RunState::Running {
+                turn: id.to_owned(),
+                waiting: WaitingPrompts::default(),
+            };
+        }
+    }
+
     /// The turn ended.
     pub(crate) fn end(&mut self) -> Option<PromptRunEnd<I>> {
         match std::mem::take(&mut self.state) {

@@ -112,12 +112,7 @@ impl Projection {
         client_features: ClientFeatures,
     ) -> Vec<SessionUpdate> {
         match item {
-            ThreadItem::UserMessage { id, content, .. } => {
-                let id = MessageId::new(id.clone());
-                let blocks = content.iter().map(prompt_blocks::block_of);
-                let chunks = blocks.map(|block| ContentChunk::new(block).message_id(id.clone()));
-                chunks.map(SessionUpdate::UserMessageChunk).collect()
-            }
+            ThreadItem::UserMessage { .. } => user_message(item),
             item => self.end(item, diffs, client_features),
         }
     }
@@ -309,6 +304,17 @@ impl Projection {
         }
         ends
     }
+}
+
+/// The updates for a message of a user whom the client does not know.
+pub(crate) fn user_message(item: &ThreadItem) -> Vec<SessionUpdate> {
+    let ThreadItem::UserMessage { id, content, .. } = item else {
+        return Vec::new();
+    };
+    let id = MessageId::new(id.clone());
+    let blocks = content.iter().map(prompt_blocks::block_of);
+    let chunks = blocks.map(|block| ContentChunk::new(block).message_id(id.clone()));
+    chunks.map(SessionUpdate::UserMessageChunk).collect()
 }
 
 fn shows_terminal(call: &ToolCall) -> bool {

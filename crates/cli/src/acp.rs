@@ -1,13 +1,16 @@
-//! `codex acp`: the agent of an editor. It is a client of the app-server, in this process.
+//! `codex acp`: the agent of an editor, or of the editors that connect to a listener. It is a client of the app-server, in
+//! this process.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
-use codex_acp::Program;
+use codex_acp::{AcpService, Program};
 
+use crate::app_server::ServedListener;
+use crate::listen_flags::{ListenFlags, ListenTransport};
 use crate::settings_flags::SettingsFlags;
-use crate::{in_process, login};
+use crate::{app_server, in_process, login};
 use codex_engine_host::host::HostPurpose;
 use codex_engine_host::wiring::non_blank;
 
@@ -20,12 +23,16 @@ const NO_BROWSER: &str = "NO_BROWSER";
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Editors start it and speak the Agent Client Protocol (https://agentclientprotocol.com), version 1, on its \
-standard input and output. docs/editors.md says how to set each of them up.\n\n\
+standard input and output. docs/editors.md says how to set each of them up. With `--listen` it serves any number of \
+them, each over a websocket, until SIGTERM comes and running turns are over.\n\n\
 Examples:\n  codex acp                                    what an editor starts\n  \
 codex acp --login                            log in, as an editor offers it\n  \
-codex acp --scenario scenarios/chat.toml     to test an editor against\n\n\
-Exit status: 0 the editor closed the input, 1 it could not be served, 2 wrong usage.")]
+codex acp --scenario scenarios/chat.toml     to test an editor against\n  \
+codex acp --listen ws://127.0.0.1:7000       many editors, one agent\n\n\
+Exit status: 0 the editor closed the input or the agent was stopped, 1 it could not be served, 2 wrong usage.")]
 pub(crate) struct AcpArguments {
+    #[command(flatten)]
+    listen: ListenFlags,
     /// Play the model's part from a scenario file: no key, no network, no cost.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
@@ -38,24 +45,41 @@ pub(crate) fn run(arguments: AcpArguments, settings: SettingsFlags) -> anyhow::R
     if arguments.login {
         return login::run(&login::LoginArguments::default(), &settings);
     }
-    let opens_pages = non_blank(NO_BROWSER).is_none();
+    let limit = arguments.listen.max_message_bytes();
+    let transport = arguments
+        .listen
+        .transport_at(|| anyhow::bail!("`--listen unix://` needs a path for this command"))?;
+    let (transport, auth) = transport;
+    let is_shared = matches!(transport, ListenTransport::Listener(_));
+    // The browser of this machine is not that of a client that comes from elsewhere.
+    let opens_pages = non_blank(NO_BROWSER).is_none() && !is_shared;
     let program = Program {
         name: "codex",
         version: env!("CARGO_PKG_VERSION"),
         api_key: KEY_VARIABLES.into_iter().find_map(non_blank),
         open_page: opens_pages.then_some(codex_engine_host::browser::open_browser as fn(&str)),
+        is_shared,
     };
     let purpose = HostPurpose::Editor {
         environment_key: program.api_key.clone(),
     };
-    in_process::run(
-        &settings,
-        arguments.scenario.as_deref(),
-        purpose,
-        async |client| {
+    let scenario = arguments.scenario.as_deref();
+    match transport {
+        ListenTransport::Stdio => in_process::run(&settings, scenario, purpose, async |client| {
             let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
             let stop = codex_system::signals::first();
             Ok(codex_acp::serve(client, program, input, output, stop).await?)
-        },
-    )
+        }),
+        ListenTransport::Listener(listen) => {
+            let service = |server| AcpService::new(server, program);
+            let served = ServedListener {
+                name: "codex acp (WebSockets)",
+                listen,
+                auth,
+                limit,
+            };
+            app_server::serve_as(served, &settings, scenario, purpose, service)?;
+            Ok(ExitCode::SUCCESS)
+        }
+    }
 }

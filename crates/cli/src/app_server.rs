@@ -5,10 +5,11 @@ use std::sync::{Arc, Once};
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
-use codex_app_server::{AppServer, Listen, Listener};
+use codex_app_server::{AppServer, Auth, Listen, Listener};
 use codex_app_server_protocol::export;
 use codex_protocol::Release;
 use codex_scenario::Scenario;
+use codex_transport::Service;
 
 use crate::listen_flags::{ListenFlags, ListenTransport};
 use crate::settings_flags::SettingsFlags;
@@ -116,9 +117,52 @@ fn serve(
         };
         let listener = Listener::bind(&listen, auth, limit).await;
         let listener = listener.with_context(|| format!("cannot listen at {listen}"))?;
-        announce(&listener, &listen);
+        announce("codex app-server (WebSockets)", &listener, &listen);
         listener.serve(server).await;
         Ok(())
+    });
+    // Background tasks must not keep the process alive.
+    runtime.shutdown_background();
+    tracing.finish();
+    served
+}
+
+/// A listener for another protocol on top of the server.
+pub(crate) struct ServedListener {
+    /// The first line that is printed.
+    pub(crate) name: &'static str,
+    pub(crate) listen: Listen,
+    pub(crate) auth: Option<Auth>,
+    /// The longest message.
+    pub(crate) limit: usize,
+}
+
+/// Serves another protocol, which `service` makes of the server, to the clients of a listener.
+pub(crate) fn serve_as<S: Service>(
+    listener: ServedListener,
+    settings: &SettingsFlags,
+    scenario: Option<&Path>,
+    purpose: HostPurpose,
+    service: impl FnOnce(Arc<AppServer>) -> Arc<S>,
+) -> anyhow::Result<()> {
+    start_log();
+    let ServedListener {
+        name,
+        listen,
+        auth,
+        limit,
+    } = listener;
+    let scenario = scenario.map(Scenario::load).transpose()?;
+    let tracing = TraceRecorder::from_environment();
+    let runtime = crate::runtime::here()?;
+    let served = runtime.block_on(async {
+        let server = server(settings, scenario, tracing.clone(), purpose).await?;
+        server.set_client_release(Release::OWN);
+        let listener = Listener::bind(&listen, auth, limit).await;
+        let listener = listener.with_context(|| format!("cannot listen at {listen}"))?;
+        announce(name, &listener, &listen);
+        listener.serve(service(server)).await;
+        anyhow::Ok(())
     });
     // Background tasks must not keep the process alive.
     runtime.shutdown_background();
@@ -146,8 +190,8 @@ pub(crate) async fn server(
 
 /// Prints the addresses to standard error, where a caller that asked for any port can read them.
 #[allow(clippy::print_stderr)]
-fn announce(listener: &Listener, listen: &Listen) {
-    eprintln!("codex app-server (WebSockets)");
+fn announce(name: &str, listener: &Listener, listen: &Listen) {
+    eprintln!("{name}");
     let Some(address) = listener.tcp_address() else {
         return eprintln!("  listening on: {listen}");
     };

@@ -110,6 +110,14 @@ impl ListenFlags {
 
     /// The transport and the authentication of clients.
     pub(crate) fn transport(self) -> anyhow::Result<(ListenTransport, Option<Auth>)> {
+        self.transport_at(home_socket)
+    }
+
+    /// The same, with another socket for `unix://` without a path.
+    pub(crate) fn transport_at(
+        self,
+        home_socket: impl FnOnce() -> anyhow::Result<PathBuf>,
+    ) -> anyhow::Result<(ListenTransport, Option<Auth>)> {
         let auth = self.auth.read()?;
         if let ListenUrl::Listener(Listen::Tcp(address)) = &self.listen
             && !address.ip().is_loopback()

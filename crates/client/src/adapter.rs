@@ -77,9 +77,10 @@ pub async fn serve_adapter<A: Adapter>(
         () = stop => Ok(()),
         error = &mut follower => Err(error.unwrap_or(ClientError::Closed).into()),
     };
-    // No replies come any more. The engine ends its turns, whose last notifications are still passed on.
-    peer.fail_requests();
+    // No replies come any more. What the client was asked is not answered in its place: another client of the engine
+    // may answer it. The last notifications are still passed on.
     caller.finish();
+    peer.fail_requests();
     if !follower.is_finished() {
         let _ = follower.await;
     }

@@ -9,6 +9,7 @@ mod auth;
 mod frame;
 mod http;
 mod in_memory;
+mod line_streams;
 mod lines;
 mod listener;
 mod listening_socket;
@@ -29,7 +30,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use auth::{Auth, AuthError, Secret, SignedTokens};
-pub use in_memory::{InMemory, serve_in_memory};
+pub use in_memory::{InMemory, serve_in_memory, serve_in_memory_beside_others};
+pub use line_streams::{LineStreams, LineWriter, line_streams};
 pub use lines::Lines;
 pub use listener::Listener;
 pub use listening_socket::{ByteStream, Listen};
