@@ -34,6 +34,7 @@ const NOT_FOR_PROJECTS: &[&str] = &[
     "cloud",
     "code_mode",
     "computer_use",
+    "daybreak",
     "desktop",
     "environments",
     "experimental_realtime_webrtc_call_base_url",

@@ -352,6 +352,9 @@ pub struct ConfigFile {
     #[schemars(extend("x-since" = "0.171"))]
     pub code_mode: Option<OpaqueTable>,
     /// Of newer releases.
+    #[schemars(extend("x-since" = "0.169"))]
+    pub daybreak: Option<bool>,
+    /// Of newer releases.
     #[schemars(extend("x-since" = "0.140"))]
     pub experimental_realtime_webrtc_call_base_url: Option<String>,
     /// Of newer releases.

@@ -8,6 +8,7 @@ pub const WITHOUT_EFFECT: &[&str] = &[
     "cloud",
     "code_mode",
     "computer_use",
+    "daybreak",
     "desktop",
     "experimental_realtime_webrtc_call_base_url",
     "ghost_snapshot",
