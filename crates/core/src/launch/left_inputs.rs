@@ -77,9 +77,10 @@ async fn write_left(
 async fn append(log: &mut RolloutLog, now: Timestamp, content: &SavedContent, found: &InputInLog) {
     if !found.has_turn || found.turn_ended {
         // A turn that has ended is not begun again.
-        let turn_id = match found.turn_ended {
-            true => RandomIds.submission(),
-            false => content.turn.clone(),
+        let turn_id = if found.turn_ended {
+            RandomIds.submission()
+        } else {
+            content.turn.clone()
         };
         let started = EventMsg::TurnStarted(TurnStartedEvent {
             turn_id,

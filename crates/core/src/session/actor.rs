@@ -231,9 +231,10 @@ impl SessionActor {
             self.context.emitter.end_log();
         }
         if let Some(running) = self.running() {
-            running.scope.stop.note_session_end(match goes_on {
-                true => LateInput::Left,
-                false => LateInput::Recorded,
+            running.scope.stop.note_session_end(if goes_on {
+                LateInput::Left
+            } else {
+                LateInput::Recorded
             });
         }
         self.abort(TurnAbortReason::Interrupted).await;
