@@ -382,6 +382,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn copy_that_failed_is_told_and_comes_before_the_lines_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let source = folder.path().join("source.jsonl");
+        let mut log = log(folder.path());
+        log.append(at(), LineKind::SessionMeta, &json!({"id": "a"}));
+        log.append_copy(source.clone(), 20);
+        log.materialise(at(), None);
+        assert!(log.flush().await.is_err());
+        log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));
+        assert!(log.flush().await.is_err());
+        std::fs::write(&source, "{\"one\":1}\n{\"two\":2}\n").unwrap();
+        log.flush().await.unwrap();
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        assert!(lines[0].contains("session_meta") && lines[3].contains("\"b\""));
+        assert_eq!(lines[1..3], ["{\"one\":1}", "{\"two\":2}"]);
+    }
+
+    #[tokio::test]
     async fn a_torn_line_does_not_spoil_the_next() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.jsonl");

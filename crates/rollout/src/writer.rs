@@ -2,11 +2,11 @@
 //!
 //! There is one per process, fed by a queue. Everything appended to a file within [`GATHER`] becomes one
 //! write, in order: lines come in bursts, and waking a thread costs more than writing a line. A flush does not
-//! wait for that time. Data that cannot be written is kept and retried before the next write to the same
+//! wait for that time. What cannot be written is kept and tried again before the next write to the same
 //! file; the error is returned by the next flush.
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -148,9 +148,50 @@ struct LineNumbers {
     length: u64,
 }
 
+/// What could not be written to a file yet.
+#[derive(Default)]
 struct Backlog {
-    bytes: Vec<u8>,
-    error: io::Error,
+    work: VecDeque<Unwritten>,
+    error: Option<io::Error>,
+}
+
+/// A part of a backlog.
+enum Unwritten {
+    /// Lines with their numbers, where the file has any.
+    Lines(Vec<u8>),
+    /// The first `length` bytes of another file.
+    Copy { source: PathBuf, length: u64 },
+    /// Lines after a copy. Their numbers follow from it.
+    LinesAfterCopy(Vec<u8>),
+}
+
+impl Backlog {
+    fn has_copy(&self) -> bool {
+        (self.work.iter()).any(|part| matches!(part, Unwritten::Copy { .. }))
+    }
+
+    /// The length of the lines that have their numbers.
+    fn numbered_length(&self) -> u64 {
+        let length = |part: &Unwritten| match part {
+            Unwritten::Lines(bytes) => bytes.len() as u64,
+            Unwritten::Copy { .. } | Unwritten::LinesAfterCopy(_) => 0,
+        };
+        self.work.iter().map(length).sum()
+    }
+
+    /// Adds lines at the end, and drops the oldest of them above the limit.
+    fn add_lines(&mut self, bytes: Vec<u8>) {
+        match self.work.back_mut() {
+            Some(Unwritten::Lines(last) | Unwritten::LinesAfterCopy(last)) => {
+                last.extend_from_slice(&bytes);
+                if last.len() > BACKLOG {
+                    *last = newest_lines(last).to_vec();
+                }
+            }
+            Some(Unwritten::Copy { .. }) => self.work.push_back(Unwritten::LinesAfterCopy(bytes)),
+            None => self.work.push_back(Unwritten::Lines(bytes)),
+        }
+    }
 }
 
 impl WriterFiles {
@@ -192,7 +233,7 @@ impl WriterFiles {
                 path,
                 source,
                 length,
-            } => self.copy(path, &source, length),
+            } => self.copy(path, source, length),
             WriteRequest::Flush { path, done } => {
                 let _ = done.send(self.flush(path));
             }
@@ -211,8 +252,8 @@ impl WriterFiles {
         }
     }
 
-    /// Adds the numbers of lines, where the file has them.
-    fn numbered(&mut self, path: &Path, bytes: Vec<u8>) -> Vec<u8> {
+    /// Adds the numbers of lines, where the file has them. `waiting` is the length of the lines before them that are not written.
+    fn numbered(&mut self, path: &Path, waiting: u64, bytes: Vec<u8>) -> Vec<u8> {
         if bytes.is_empty() {
             return bytes;
         }
@@ -220,12 +261,8 @@ impl WriterFiles {
         if known.is_some_and(|known| known.next.is_none()) {
             return bytes;
         }
-        let waiting = self
-            .backlog
-            .get(path)
-            .map_or(0, |backlog| backlog.bytes.len());
         let written = path.metadata().map_or(0, |metadata| metadata.len());
-        let length = written + waiting as u64;
+        let length = written + waiting;
         // Another process may have added lines since.
         let next = match known {
             Some(known) if known.length == length => known.next,
@@ -245,64 +282,84 @@ impl WriterFiles {
         bytes
     }
 
-    /// Copies part of another file. An error is returned by the next flush; the copy is not retried.
-    fn copy(&mut self, path: PathBuf, source: &Path, length: u64) {
-        let opened = self.write(&path, &[]).map_err(|failed| failed.error);
-        let copied = opened.and_then(|()| match self.open.get_mut(&path) {
-            Some(file) => {
-                // In a file with numbers the new first line takes the place of the old one, so that the rest keeps its numbers.
-                let begin = if has_ordinals(&path) {
-                    first_line_length(source)?
-                } else {
-                    0
-                };
-                RolloutChain::open(source)?.copy(begin..length, file)
-            }
-            None => Ok(()),
-        });
-        match copied {
-            Ok(()) => drop(self.unreported.insert(path)),
-            Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "cannot copy a rollout");
-                let bytes = Vec::new();
-                self.backlog.insert(path, Backlog { bytes, error });
-            }
-        }
+    fn copy(&mut self, path: PathBuf, source: PathBuf, length: u64) {
+        let mut backlog = self.backlog.remove(&path).unwrap_or_default();
+        backlog.work.push_back(Unwritten::Copy { source, length });
+        self.work_off(path, backlog);
     }
 
     fn append(&mut self, path: PathBuf, bytes: Vec<u8>) {
-        let bytes = self.numbered(&path, bytes);
-        let bytes = match self.backlog.remove(&path) {
-            Some(mut backlog) => {
-                backlog.bytes.extend_from_slice(&bytes);
-                backlog.bytes
-            }
-            None => bytes,
+        let mut backlog = self.backlog.remove(&path).unwrap_or_default();
+        let bytes = if backlog.has_copy() {
+            bytes
+        } else {
+            self.numbered(&path, backlog.numbered_length(), bytes)
         };
-        match self.write(&path, &bytes) {
-            Ok(()) => {
-                self.unreported.insert(path);
-            }
-            Err(PartialWrite { from, error }) => {
+        backlog.add_lines(bytes);
+        self.work_off(path, backlog);
+    }
+
+    /// Writes what waits for a file, up to the first part that cannot be written.
+    fn work_off(&mut self, path: PathBuf, mut backlog: Backlog) {
+        while let Some(part) = backlog.work.pop_front() {
+            let failed = match part {
+                Unwritten::Lines(bytes) => self.write(&path, &bytes).err().map(|failed| {
+                    let rest = bytes.get(failed.from..).unwrap_or_default();
+                    let rest = newest_lines(rest).to_vec();
+                    (Unwritten::Lines(rest), failed.error)
+                }),
+                Unwritten::Copy { source, length } => {
+                    let copied = self.copy_once(&path, &source, length);
+                    copied
+                        .err()
+                        .map(|error| (Unwritten::Copy { source, length }, error))
+                }
+                Unwritten::LinesAfterCopy(bytes) => {
+                    let bytes = self.numbered(&path, 0, bytes);
+                    backlog.work.push_front(Unwritten::Lines(bytes));
+                    None
+                }
+            };
+            if let Some((rest, error)) = failed {
                 tracing::warn!(path = %path.display(), %error, "cannot write a rollout");
                 self.open.remove(&path);
-                let rest = bytes.get(from..).unwrap_or_default();
-                let bytes = newest_lines(rest).to_vec();
-                self.backlog.insert(path, Backlog { bytes, error });
+                backlog.work.push_front(rest);
+                backlog.error = Some(error);
+                self.backlog.insert(path, backlog);
+                return;
             }
         }
+        self.unreported.insert(path);
+    }
+
+    /// Copies part of another file, or nothing.
+    fn copy_once(&mut self, path: &Path, source: &Path, length: u64) -> io::Result<()> {
+        self.write(path, &[]).map_err(|failed| failed.error)?;
+        let Some(file) = self.open.get_mut(path) else {
+            return Ok(());
+        };
+        // In a file with numbers the new first line takes the place of the old one, so that the rest keeps its numbers.
+        let begin = if has_ordinals(path) {
+            first_line_length(source)?
+        } else {
+            0
+        };
+        let before = file.metadata()?.len();
+        let copied = RolloutChain::open(source)?.copy(begin..length, file);
+        if copied.is_err() {
+            file.set_len(before)?;
+        }
+        copied
     }
 
     fn flush(&mut self, path: PathBuf) -> io::Result<()> {
-        if self.backlog.contains_key(&path) {
-            self.append(path.clone(), Vec::new());
+        if let Some(backlog) = self.backlog.remove(&path) {
+            self.work_off(path.clone(), backlog);
         }
         self.report(&path);
-        match self.backlog.get(&path) {
-            Some(backlog) => Err(io::Error::new(
-                backlog.error.kind(),
-                backlog.error.to_string(),
-            )),
+        let failed = self.backlog.get(&path);
+        match failed.and_then(|backlog| backlog.error.as_ref()) {
+            Some(error) => Err(io::Error::new(error.kind(), error.to_string())),
             None => Ok(()),
         }
     }
@@ -314,12 +371,12 @@ impl WriterFiles {
     }
 
     fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<(), PartialWrite> {
-        let unwritten = |from| move |error| PartialWrite { from, error };
         if !self.open.contains_key(path) {
             if self.open.len() >= OPEN_FILES {
                 self.open.clear();
             }
-            let file = open(path).map_err(unwritten(0))?;
+            let opened = open(path);
+            let file = opened.map_err(|error| PartialWrite { from: 0, error })?;
             self.open.insert(path.to_owned(), file);
         }
         let Some(file) = self.open.get_mut(path) else {
@@ -327,15 +384,34 @@ impl WriterFiles {
         };
         let mut written = 0;
         while written < bytes.len() {
-            match file.write(&bytes[written..]) {
-                Ok(0) => return Err(unwritten(written)(io::ErrorKind::WriteZero.into())),
-                Ok(count) => written += count,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(unwritten(written)(error)),
-            }
+            let error = match file.write(&bytes[written..]) {
+                Ok(0) => io::ErrorKind::WriteZero.into(),
+                Ok(count) => {
+                    written += count;
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => error,
+            };
+            let from = whole_lines(file, &bytes[..written]);
+            return Err(PartialWrite { from, error });
         }
         Ok(())
     }
+}
+
+/// Takes the part of a line from the end of a file to which `written` was written. Returns the length of the whole lines.
+fn whole_lines(file: &File, written: &[u8]) -> usize {
+    let whole = memchr::memrchr(b'\n', written).map_or(0, |end| end + 1);
+    let part = (written.len() - whole) as u64;
+    let shortened = file
+        .metadata()
+        .and_then(|facts| file.set_len(facts.len().saturating_sub(part)));
+    if let Err(error) = shortened {
+        // The part becomes a line of its own, which readers skip.
+        tracing::warn!(%error, "a part of a line stays in a rollout");
+    }
+    whole
 }
 
 /// What cannot be read is taken for a file without numbers.
@@ -344,7 +420,9 @@ fn next_ordinal_of(path: &Path) -> Option<u64> {
     next_ordinal(&mut file).ok().flatten()
 }
 
+/// What a failed write has not written.
 struct PartialWrite {
+    /// The offset of the first line that is not there.
     from: usize,
     error: io::Error,
 }
@@ -374,4 +452,21 @@ fn open(path: &Path) -> io::Result<File> {
         file.write_all(b"\n")?;
     }
     Ok(file)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn part_of_a_line_is_taken_from_the_end_of_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl");
+        std::fs::write(&path, "a\nb\npart").unwrap();
+        let file = OpenOptions::new().append(true).open(&path).unwrap();
+        assert_eq!(whole_lines(&file, b"b\npart"), 2);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "a\nb\n");
+        assert_eq!(whole_lines(&file, b"b\n"), 2);
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), "a\nb\n");
+    }
 }

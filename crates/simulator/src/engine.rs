@@ -171,6 +171,9 @@ async fn serve(request: ProcessRequest) {
     for client in clients {
         let _ = client.await;
     }
+    if let Some(at) = machine::disk_filled_at() {
+        record::add(RecordKind::FullDisk, at, "");
+    }
     record::add(RecordKind::Finish, 0, "");
     if plan.kills.get(phase).is_some() {
         machine::end(Ending::Killed);

@@ -20,6 +20,18 @@ pub(crate) struct Plan {
     /// The effect on files after which the process of each phase is killed. The last phase is not killed, and after it all that must
     /// be stored is looked at.
     pub kills: Vec<u64>,
+    /// When the disk has no room in the last phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_disk: Option<FullDisk>,
+}
+
+/// The effects on files that need room and find none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FullDisk {
+    /// After so many effects on files.
+    pub after: u64,
+    /// The number of effects on files until there is room again.
+    pub count: u64,
 }
 
 /// A client.
@@ -156,7 +168,20 @@ impl Plan {
             clients,
             actions,
             kills,
+            full_disk: None,
         }
+    }
+
+    /// The same with a disk that is full for a while.
+    #[must_use]
+    pub(crate) fn with_full_disk(mut self) -> Self {
+        let mut random = SeededRandom::of(self.seed, 30);
+        let (after, count) = (random.below(11), random.below(11));
+        self.full_disk = Some(FullDisk {
+            after: random.below(1 << after),
+            count: 1 + random.below(1 << count),
+        });
+        self
     }
 
     /// Whether a person is asked before each command.

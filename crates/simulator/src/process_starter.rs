@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::engine::{self, ProcessRequest};
 use crate::machine::{self, Ending, MachineSetup};
+use crate::plan::FullDisk;
 use crate::record;
 
 /// Seconds after which a simulated process is given up.
@@ -17,7 +18,7 @@ const LIMIT: u32 = 60;
 const NO_KILL: u64 = u64::MAX;
 
 /// The numbers before a request.
-const HEADER: usize = 4;
+const HEADER: usize = 6;
 
 /// The process that starts simulated ones. It ends when this is dropped.
 #[derive(Debug)]
@@ -59,11 +60,16 @@ impl ProcessStarter {
         let text = serde_json::to_vec(request)?;
         let seed = request.plan.seed.wrapping_mul(16) + request.phase as u64;
         let kill = request.plan.kills.get(request.phase).copied();
+        let is_last = request.phase + 1 == request.plan.phases();
+        let full = request.plan.full_disk.filter(|_| is_last);
+        let full = full.unwrap_or(FullDisk { after: 0, count: 0 });
         let header = [
             seed,
             request.now,
             kill.unwrap_or(NO_KILL),
             text.len() as u64,
+            full.after,
+            full.count,
         ];
         let mut message: Vec<u8> = header
             .iter()
@@ -97,6 +103,7 @@ fn start_next(taken: &mut File, sent: &mut File, record: &Path, errors: &Path) -
         seed: number(0),
         now: number(1),
         kill_after: Some(number(2)).filter(|kill| *kill != NO_KILL),
+        full_disk: Some((number(4), number(5))).filter(|(_, count)| *count > 0),
     };
     // SAFETY: this process has one thread.
     match unsafe { libc::fork() } {

@@ -1,4 +1,4 @@
-//! The program: `codex-simulator --seeds N [--seed S] [--seconds T] [--jobs J]`.
+//! The program: `codex-simulator --seeds N [--seed S] [--seconds T] [--jobs J] [--full-disk]`.
 #![allow(unsafe_code, clippy::print_stdout, clippy::print_stderr)]
 
 use std::os::unix::process::CommandExt;
@@ -28,6 +28,8 @@ struct Arguments {
     logs: bool,
     shrinks: bool,
     hashes: bool,
+    /// Whether the disk of each simulation is full for a while.
+    fills_disk: bool,
 }
 
 /// Runs what the arguments say.
@@ -55,6 +57,7 @@ fn arguments() -> anyhow::Result<Arguments> {
         logs: false,
         shrinks: true,
         hashes: false,
+        fills_disk: false,
     };
     let mut rest = std::env::args().skip(1);
     while let Some(name) = rest.next() {
@@ -73,6 +76,7 @@ fn arguments() -> anyhow::Result<Arguments> {
             "--logs" => arguments.logs = true,
             "--print" => arguments.prints = true,
             "--no-shrink" => arguments.shrinks = false,
+            "--full-disk" => arguments.fills_disk = true,
             "--hashes" => arguments.hashes = true,
             _ => bail!("unknown argument {name}"),
         }
@@ -157,7 +161,10 @@ fn run_seeds(arguments: &Arguments, job: u64) -> anyhow::Result<bool> {
         if until.is_some_and(|until| Instant::now() >= until) {
             break;
         }
-        let plan = Plan::of_seed(seed);
+        let mut plan = Plan::of_seed(seed);
+        if arguments.fills_disk {
+            plan = plan.with_full_disk();
+        }
         let outcome = worker.run(&plan)?;
         if arguments.prints {
             print!("{}", worker.record()?);

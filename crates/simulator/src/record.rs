@@ -28,11 +28,13 @@ pub(crate) enum RecordKind {
     Phase,
     /// The server is asked to end.
     Ending,
+    /// The disk was full at the time that is the number, in nanoseconds.
+    FullDisk,
     /// The end of a process that was not killed.
     Finish,
 }
 
-const KINDS: [(RecordKind, char); 9] = [
+const KINDS: [(RecordKind, char); 10] = [
     (RecordKind::Connect, '+'),
     (RecordKind::Disconnect, '-'),
     (RecordKind::Sent, '>'),
@@ -41,6 +43,7 @@ const KINDS: [(RecordKind, char); 9] = [
     (RecordKind::Program, 'p'),
     (RecordKind::Phase, '='),
     (RecordKind::Ending, '!'),
+    (RecordKind::FullDisk, 'f'),
     (RecordKind::Finish, '.'),
 ];
 

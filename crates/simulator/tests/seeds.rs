@@ -79,6 +79,15 @@ fn what_must_hold_does_for_many_seeds() {
 }
 
 #[test]
+fn full_disks_lose_nothing_that_was_stored() {
+    if can_simulate() {
+        passes(&["--seeds", "50", "--jobs", "2", "--full-disk", "--no-shrink"]);
+        // The beginning of a fork was lost.
+        passes(&["--seed", "1320", "--full-disk", "--no-shrink"]);
+    }
+}
+
+#[test]
 fn seeds_that_failed_before_pass() {
     if can_simulate() {
         let seeds = FAILED_BEFORE.map(|(seed, _)| seed.to_string());

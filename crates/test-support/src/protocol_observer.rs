@@ -152,15 +152,18 @@ impl ProtocolObserver {
         }
     }
 
-    /// Records the running turn and its items in a thread that the client subscribes to.
+    /// Records the running turn with its items in a thread that the client subscribes to, and what runs on from earlier turns.
     fn joins(&mut self, thread: &Value) {
-        let turns = thread["turns"].as_array().into_iter().flatten();
-        for turn in turns.filter(|turn| turn["status"] == "inProgress") {
+        for turn in thread["turns"].as_array().into_iter().flatten() {
             let id = format!("{} {}", thread["id"], turn["id"]);
-            // What the client saw before may be old: it may have been away.
-            let seen = self.turns.entry(id.clone()).or_default();
-            seen.known = true;
-            for item in turn["items"].as_array().into_iter().flatten() {
+            let is_running = turn["status"] == "inProgress";
+            if is_running {
+                // What the client saw before may be old: it may have been away.
+                let seen = self.turns.entry(id.clone()).or_default();
+                seen.known = true;
+            }
+            let items = turn["items"].as_array().into_iter().flatten();
+            for item in items.filter(|item| is_running || item["status"] == "inProgress") {
                 let known = ObservedItem {
                     turn: id.clone(),
                     id: item["id"].clone(),

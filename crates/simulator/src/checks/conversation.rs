@@ -45,7 +45,8 @@ pub(super) fn check(entries: &[RecordEntry], problems: &mut Vec<Problem>) {
                     conversation.finish(entry.at, problems);
                 }
             }
-            RecordKind::Model | RecordKind::Program | RecordKind::Ending => {}
+            RecordKind::Model | RecordKind::Program | RecordKind::Ending | RecordKind::FullDisk => {
+            }
         }
     }
 }

@@ -45,11 +45,39 @@ struct Facts {
 }
 
 pub(super) fn check(entries: &[RecordEntry], problems: &mut Vec<Problem>) {
-    let facts = collect(entries);
+    let mut facts = collect(&before_full_disk(entries));
+    // A turn is stored however full the disk was, unless the client was warned.
+    facts.turns = collect(entries).turns;
+    facts.turns.retain(|thread, _| !is_unsaved(thread, entries));
     check_turns(&facts, problems);
     check_queue(&facts, problems);
     check_accepted(&facts, problems);
     check_changes(&facts, problems);
+}
+
+/// Without what clients were told once the disk was full: what cannot be written may be missing.
+fn before_full_disk(entries: &[RecordEntry]) -> Vec<RecordEntry> {
+    let filled = entries
+        .iter()
+        .find(|entry| entry.kind == RecordKind::FullDisk);
+    let until = filled.map_or(u64::MAX, |entry| entry.connection);
+    let counts = |entry: &&RecordEntry| {
+        let is_told = entry.kind == RecordKind::Received && entry.connection != AUDITOR;
+        !is_told || entry.at < until
+    };
+    entries.iter().filter(counts).cloned().collect()
+}
+
+/// Whether a client was told that a thread cannot be saved.
+fn is_unsaved(thread: &str, entries: &[RecordEntry]) -> bool {
+    entries.iter().any(|entry| {
+        let (message, params) = (&entry.value, &entry.value["params"]);
+        let text = params["message"].as_str().unwrap_or_default();
+        entry.kind == RecordKind::Received
+            && message["method"] == "warning"
+            && params["threadId"] == thread
+            && text.contains("could not be saved")
+    })
 }
 
 fn collect(entries: &[RecordEntry]) -> Facts {

@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::functions::time_of_day;
+use super::functions::{refuse, time_of_day};
 use super::random::SeededRandom;
 use super::scheduler::{self, BEGIN, Ending};
 use super::system_call::system_call;
@@ -48,6 +48,34 @@ pub(super) fn set_folder(folder: &Path) {
     DEVICE.store(device_of(&facts), Ordering::Relaxed);
 }
 
+/// Carries out an effect that needs room on the disk.
+pub(super) fn effect_with_room(act: impl FnOnce() -> isize, done: impl FnOnce(isize)) -> isize {
+    effect(
+        || {
+            if has_room() {
+                act()
+            } else {
+                refuse(libc::ENOSPC) as isize
+            }
+        },
+        done,
+    )
+}
+
+/// Whether the disk has room for the effect that was counted last.
+fn has_room() -> bool {
+    scheduler::with(|scheduler| {
+        let Some((after, count)) = scheduler.full_disk else {
+            return true;
+        };
+        let is_full = (after..after + count).contains(&scheduler.effects);
+        if is_full && scheduler.filled_at.is_none() {
+            scheduler.filled_at = Some(scheduler.time());
+        }
+        !is_full
+    })
+}
+
 /// Carries out an effect. The process may be killed before it.
 pub(super) fn effect(act: impl FnOnce() -> isize, done: impl FnOnce(isize)) -> isize {
     scheduler::may_exchange();
@@ -74,6 +102,15 @@ pub(super) fn write(file: c_int, length: usize, act: impl Fn(usize) -> isize) ->
             act(usize::try_from(random.below(pages as u64 + 1)).unwrap_or_default() * 4096);
         }
         scheduler::end_process(Ending::Killed);
+    }
+    if !has_room() {
+        // A part of it may still fit.
+        let fits = length / 2;
+        return match fits {
+            0 => refuse(libc::ENOSPC) as isize,
+            _ if scheduler::with(|scheduler| scheduler.bytes.chance(1, 4)) => act(fits),
+            _ => refuse(libc::ENOSPC) as isize,
+        };
     }
     let result = act(length);
     touch_file(file);

@@ -461,7 +461,7 @@ extern "C" fn getpid() -> libc::pid_t {
 }
 
 /// There is no network and there are no programs. Pairs of sockets within the process remain.
-fn refuse(error: c_int) -> c_int {
+pub(super) fn refuse(error: c_int) -> c_int {
     set_errno(error);
     -1
 }
@@ -569,18 +569,22 @@ unsafe extern "C" fn openat64(
     // SAFETY: as for the caller.
     let path = unsafe { path(name) };
     let existed = files::exists(folder, name);
-    files::effect(
-        || call(libc::SYS_openat, arguments),
-        |file| {
-            let file = file as c_int;
-            if !existed || flags & libc::O_TRUNC != 0 {
-                files::touch_file(file);
-            }
-            if !existed && folder == libc::AT_FDCWD {
-                files::touch_parent(path);
-            }
-        },
-    ) as c_int
+    let effect = |act: &dyn Fn() -> isize, done: &dyn Fn(isize)| {
+        if existed {
+            files::effect(act, done)
+        } else {
+            files::effect_with_room(act, done)
+        }
+    };
+    effect(&|| call(libc::SYS_openat, arguments), &|file| {
+        let file = file as c_int;
+        if !existed || flags & libc::O_TRUNC != 0 {
+            files::touch_file(file);
+        }
+        if !existed && folder == libc::AT_FDCWD {
+            files::touch_parent(path);
+        }
+    }) as c_int
 }
 
 #[unsafe(no_mangle)]
@@ -700,8 +704,14 @@ unsafe extern "C" fn rmdir(name: *const c_char) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mkdir(name: *const c_char, mode: libc::mode_t) -> c_int {
     let arguments = [HERE, name as usize, mode as usize, 0, 0, 0];
-    // SAFETY: as for the caller.
-    unsafe { entry_effect(&[name], libc::SYS_mkdirat, arguments) }
+    if !scheduler::is_simulated() {
+        return call(libc::SYS_mkdirat, arguments) as c_int;
+    }
+    files::effect_with_room(
+        || call(libc::SYS_mkdirat, arguments),
+        // SAFETY: as for the caller.
+        |_| files::touch_parent(unsafe { path(name) }),
+    ) as c_int
 }
 
 #[unsafe(no_mangle)]

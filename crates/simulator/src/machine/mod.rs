@@ -31,6 +31,8 @@ pub(crate) struct MachineSetup {
     pub now: u64,
     /// After so many effects on files the process is killed.
     pub kill_after: Option<u64>,
+    /// The effects on files that find no room: after how many, and how many.
+    pub full_disk: Option<(u64, u64)>,
 }
 
 /// Makes the rest of the process a simulated one. The calling thread must be the only one. Files below
@@ -42,6 +44,13 @@ pub(crate) fn begin(setup: MachineSetup, folder: &Path) {
         seed: setup.seed,
     });
     scheduler::begin(setup.seed, setup.now, kill);
+    scheduler::with(|scheduler| scheduler.full_disk = setup.full_disk);
+}
+
+/// When something found no room on the disk for the first time, in nanoseconds.
+#[must_use]
+pub(crate) fn disk_filled_at() -> Option<u64> {
+    scheduler::with(|scheduler| scheduler.filled_at)
 }
 
 /// Ends the simulated process at once.

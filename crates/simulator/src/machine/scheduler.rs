@@ -87,6 +87,8 @@ pub(super) struct Scheduler {
     exchange: u64,
     pub(super) kill: Option<PlannedKill>,
     pub(super) effects: u64,
+    pub(super) full_disk: Option<(u64, u64)>,
+    pub(super) filled_at: Option<u64>,
 }
 
 /// Accessed by the running thread alone.
@@ -133,6 +135,8 @@ pub(super) fn begin(seed: u64, now: u64, kill: Option<PlannedKill>) {
         exchange,
         kill,
         effects: 0,
+        full_disk: None,
+        filled_at: None,
     };
     // SAFETY: there is no other simulated thread.
     unsafe { *SHARED.0.get() = Some(scheduler) };
