@@ -393,6 +393,7 @@ async fn commands_without_a_turn_are_answered_here() {
     let session = editor.new_session().await;
     for (command, said) in [
         ("/status", "- Model: "),
+        ("/context", "- Tools: "),
         ("/mcp", "MCP servers"),
         ("/skills", ""),
     ] {

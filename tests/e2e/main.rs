@@ -44,6 +44,7 @@ mod command_exec;
 mod command_line;
 #[cfg(target_os = "linux")]
 mod configured;
+mod context_use;
 #[cfg(target_os = "linux")]
 mod cut_answers;
 #[cfg(target_os = "linux")]

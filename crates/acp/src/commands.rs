@@ -14,7 +14,7 @@ use crate::session::AcpSession;
 use crate::{command_texts, errors, rewind, saved_prompts, settings, undo};
 
 /// Name, description, and a hint for the argument.
-const COMMANDS: [(&str, &str, Option<&str>); 12] = [
+const COMMANDS: [(&str, &str, Option<&str>); 13] = [
     (
         "compact",
         "Replace the older part of the conversation by a summary",
@@ -54,6 +54,11 @@ const COMMANDS: [(&str, &str, Option<&str>); 12] = [
     (
         "status",
         "Show what this session is set to, and what it used",
+        None,
+    ),
+    (
+        "context",
+        "Show what fills the context of the model, in tokens",
         None,
     ),
     ("mcp", "Show the MCP servers and their tools", None),
@@ -115,6 +120,10 @@ pub(crate) async fn run(
         "plan" => return plan(agent, session, rest).await,
         "diff" => command_texts::diff(agent, session).await?,
         "status" => command_texts::status(agent, session).await?,
+        "context" => {
+            let read = agent.call("thread/context/read", &thread).await?;
+            codex_client::context_text(&read)
+        }
         "mcp" => command_texts::servers(agent, session).await?,
         "skills" => command_texts::skills(&skills(agent, session).await?),
         "undo" => undo::last_turn(agent, session).await?,

@@ -405,6 +405,11 @@ method_table! {
         #[experimental]
         ThreadReadStateUpdate = "thread/readState/update":
             ThreadReadStateUpdateParams => ThreadReadStateUpdateResponse;
+        /// Says what the context of a loaded thread is made of, in tokens.
+        #[since("own")]
+        #[experimental]
+        ThreadContextRead = "thread/context/read":
+            ThreadContextReadParams => ThreadContextReadResponse;
         /// Lists what files were before turns of a thread changed them.
         #[since("own")]
         #[experimental]

@@ -144,6 +144,9 @@ async fn exec(
     let mut follower = TurnPrinter::new(&options, session.id(), &shown, hides_reasoning)?;
     let more = schema.map_or_else(|| json!({}), |schema| json!({ "outputSchema": schema }));
     let outcome = work(&mut session, task, &options, more, &mut follower).await?;
+    if options.context {
+        follower.context(session.context().await)?;
+    }
     session.finish().await;
     end.wait().await?;
     follower.finish(&outcome)?;

@@ -93,6 +93,15 @@ impl ClientThread {
         self.thread["path"].as_str()
     }
 
+    /// What its context is made of.
+    ///
+    /// # Errors
+    /// The server refuses or goes away.
+    pub async fn context(&mut self) -> Result<Value, ClientError> {
+        let params = json!({ "threadId": self.id });
+        self.client.call("thread/context/read", &params).await
+    }
+
     /// Starts a turn with this input and follows it to its end. `more` are further params of `turn/start`.
     ///
     /// # Errors

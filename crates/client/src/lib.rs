@@ -10,6 +10,7 @@ mod answer;
 mod client;
 mod client_thread;
 mod command_line;
+mod context_text;
 mod conversation_check;
 mod exec_events;
 mod multiplex;
@@ -27,6 +28,7 @@ pub use answer::{ServerQuestion, UserDecision};
 pub use client::{Client, ClientError, Direction, ServerMessage};
 pub use client_thread::{ClientThread, TurnObserver, TurnOutcome};
 pub use command_line::command_script;
+pub use context_text::context_text;
 pub use conversation_check::{
     APP_SERVER_SCHEMA, ClientMistake, LineSource, MessageSchema, MistakeKind, RecordedLine,
     SchemaViolation, ShapeCheck, check_conversation,

@@ -58,7 +58,10 @@ pub use config::{
 pub use context::{default_mode_instructions, image_data_url, plan_mode_instructions};
 pub use derived_sessions::{MemoryAgent, ReplayServices};
 pub use events::{EventReceiver, older_delta};
-pub use history::{UnfinishedCall, UnfinishedTurn, first_user_text, is_context_text};
+pub use history::{
+    ContextPartKind, ContextSnapshot, ContextUse, PartUse, UnfinishedCall, UnfinishedTurn,
+    first_user_text, is_context_text,
+};
 pub use input::{SavedInput, ToolOutput, TurnInput};
 pub use launch::{ForkAt, Ports, ThreadManager, write_left_inputs};
 pub use mcp::RequiredServersFailed;

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use crate::budget::ThreadBudget;
 use crate::config::SessionConfig;
 use crate::events::Emitter;
+use crate::history::ContextSnapshot;
 use crate::ports::{Clock, Ids, Processes};
 
 /// The configuration, the ports and the emitter of a session. Fixed when the session starts.
@@ -38,6 +39,8 @@ pub(crate) struct SessionContext {
     pub(crate) warned_of_startup_files: AtomicBool,
     /// The models outside of the catalogue that people were told of.
     pub(crate) models_told_of: Mutex<BTreeSet<String>>,
+    /// What the last request of a turn had; none before the first one and after the history was replaced.
+    pub(crate) last_request: Mutex<Option<ContextSnapshot>>,
     /// Work that nobody waits for. It ends with the session.
     pub(crate) background: Mutex<JoinSet<()>>,
 }

@@ -77,6 +77,22 @@ pub enum ToolSpec {
     },
 }
 
+impl ToolSpec {
+    /// The name that the model knows it by.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Function { name, .. }
+            | Self::Custom { name, .. }
+            | Self::Namespace { name, .. } => name,
+            Self::LocalShell => "local_shell",
+            Self::WebSearch { .. } => "web_search",
+            Self::ImageGeneration { .. } => "image_generation",
+            Self::ToolSearch { .. } => "tool_search",
+        }
+    }
+}
+
 /// The format of the input of a free-text tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CustomToolFormat {

@@ -118,6 +118,7 @@ import type { ThreadCheckpointDiffParams } from "./v2/ThreadCheckpointDiffParams
 import type { ThreadCheckpointListParams } from "./v2/ThreadCheckpointListParams";
 import type { ThreadCheckpointRestoreParams } from "./v2/ThreadCheckpointRestoreParams";
 import type { ThreadCompactStartParams } from "./v2/ThreadCompactStartParams";
+import type { ThreadContextReadParams } from "./v2/ThreadContextReadParams";
 import type { ThreadDecrementElicitationParams } from "./v2/ThreadDecrementElicitationParams";
 import type { ThreadDeleteParams } from "./v2/ThreadDeleteParams";
 import type { ThreadForkParams } from "./v2/ThreadForkParams";
@@ -1424,6 +1425,16 @@ export type ThreadReadStateUpdateClientRequest = {
   params: ThreadReadStateUpdateParams;
 };
 
+/** Says what the context of a loaded thread is made of, in tokens. */
+export type ThreadContextReadClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/context/read";
+  /** What the method takes. */
+  params: ThreadContextReadParams;
+};
+
 /** Lists what files were before turns of a thread changed them. */
 export type ThreadCheckpointListClientRequest = {
   /** Repeated in the reply. */
@@ -2300,6 +2311,7 @@ export type ClientRequest =
   | ThreadSearchOccurrencesClientRequest
   | ThreadTimelineListClientRequest
   | ThreadReadStateUpdateClientRequest
+  | ThreadContextReadClientRequest
   | ThreadCheckpointListClientRequest
   | ThreadCheckpointDiffClientRequest
   | ThreadCheckpointRestoreClientRequest

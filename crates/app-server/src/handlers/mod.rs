@@ -57,6 +57,7 @@ mod table;
 mod thread_archive;
 mod thread_attachments;
 mod thread_checkpoints;
+mod thread_context;
 mod thread_control;
 mod thread_fork;
 mod thread_goals;

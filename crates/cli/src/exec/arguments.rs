@@ -274,6 +274,9 @@ pub(super) struct ExecOptions {
     /// Print events as JSON lines instead of the last message.
     #[arg(long, alias = "experimental-json", global = true)]
     pub(super) json: bool,
+    /// Also show what fills the context of the model after the turn; with --json as an event.
+    #[arg(long, global = true)]
+    pub(super) context: bool,
     /// A short word about the purpose of the thread, stored with it.
     #[arg(long, global = true, value_name = "SOURCE")]
     pub(super) thread_source: Option<String>,

@@ -7,8 +7,10 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TokenUsageBreakdown, TurnStatus};
 use codex_client::{
     ClientError, ExecEvents, ServerQuestion, Transcript, TurnObserver, TurnOutcome, UserDecision,
+    context_text,
 };
 use codex_system::signals::Signals;
+use serde_json::{Value, json};
 
 use super::arguments::ExecOptions;
 use super::{INTERRUPTED, print_line};
@@ -71,6 +73,25 @@ impl TurnPrinter {
 
     pub(super) fn last_message(&self) -> Option<&str> {
         self.last_message.as_deref()
+    }
+
+    /// Prints what fills the context of the model. A server that cannot say it fails no turn.
+    pub(super) fn context(&mut self, read: Result<Value, ClientError>) -> io::Result<()> {
+        match (&mut self.view, read) {
+            (TurnView::Progress(transcript), Ok(read)) => {
+                transcript.block("Context", "", context_text(&read).trim_end())
+            }
+            (TurnView::Progress(transcript), Err(error)) => {
+                transcript.block("Context", "", &format!("not known: {error}"))
+            }
+            (TurnView::Events(_), read) => {
+                let event = match read {
+                    Ok(read) => json!({ "type": "thread.context", "context": read }),
+                    Err(error) => json!({ "type": "thread.context", "error": error.to_string() }),
+                };
+                print_line(&mut io::stdout().lock(), &event.to_string())
+            }
+        }
     }
 
     /// Prints the final output after the turn.

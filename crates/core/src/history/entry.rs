@@ -10,7 +10,7 @@ use super::contextual::{contains_settings, is_contextual};
 use super::truncate::tokens_of;
 
 /// The bytes that an image counts in an estimate.
-const IMAGE_BYTES: usize = 7373;
+pub(super) const IMAGE_BYTES: usize = 7373;
 
 /// The kind of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -196,6 +196,11 @@ impl History {
         prompt
     }
 
+    /// The items as they are: calls may lack an output, and images are in it.
+    pub(crate) fn as_it_is(&self) -> Prompt {
+        self.prompt.clone()
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -92,7 +92,7 @@ pub(crate) fn without_images(item: ResponseItem) -> ResponseItem {
     replace_images(item, IMAGE_GONE)
 }
 
-fn is_summary(text: &str) -> bool {
+pub(super) fn is_summary(text: &str) -> bool {
     text.strip_prefix(prefix())
         .is_some_and(|rest| rest.starts_with('\n'))
 }

@@ -199,6 +199,7 @@ impl Threads {
             mcp_tools: OnceLock::new(),
             warned_of_startup_files: AtomicBool::default(),
             models_told_of: Mutex::default(),
+            last_request: Mutex::default(),
             background: Mutex::default(),
         };
         (context, events)

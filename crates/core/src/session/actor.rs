@@ -203,6 +203,11 @@ impl SessionActor {
                 self.realtime_ended(number);
                 let _ = reply.send(());
             }
+            ThreadRequest::Context(reply) => {
+                if let Some(context) = self.context_snapshot() {
+                    let _ = reply.send(context);
+                }
+            }
             ThreadRequest::Terminals(reply) => {
                 let _ = reply.send(self.base.tool_services.terminals.running());
             }

@@ -10,6 +10,7 @@ mod approval_review;
 mod approvals;
 mod configured;
 mod connections;
+mod context_snapshot;
 mod continued;
 mod custom_prompts;
 mod elicitation;

@@ -24,6 +24,7 @@ pub(super) fn observed_input(request: &ThreadRequest) -> Option<SessionInput> {
         | ThreadRequest::ChangeTurn(..)
         | ThreadRequest::AgentMail
         | ThreadRequest::Terminals(_)
+        | ThreadRequest::Context(_)
         | ThreadRequest::StopTerminal(..)
         | ThreadRequest::AllowDenied(_)
         | ThreadRequest::StartRealtime(_)

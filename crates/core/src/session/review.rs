@@ -69,6 +69,7 @@ impl SessionActor {
                 mcp_tools: OnceLock::from(mcp_tools),
                 warned_of_startup_files: AtomicBool::default(),
                 models_told_of: Mutex::default(),
+                last_request: Mutex::default(),
                 background: Mutex::default(),
             }),
             model: Arc::clone(&self.base.model),

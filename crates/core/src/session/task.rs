@@ -6,6 +6,7 @@ use codex_protocol::{CodexErrorInfo, TurnAbortReason};
 use tracing::Instrument;
 
 use super::actor::SessionActor;
+use super::context_snapshot::snapshot_of;
 use super::state::{RunningTask, SessionState};
 use crate::history::Conversation;
 use crate::input::{Input, LateInput, TurnInput};
@@ -55,6 +56,8 @@ impl SessionActor {
         else {
             return;
         };
+        let known = snapshot_of(&scope, &conversation);
+        *self.context.last_request.lock() = Some(known);
         let span = tracing::debug_span!("turn", id = %scope.settings.id);
         let task = tokio::spawn(body(scope.clone(), *conversation).instrument(span));
         self.state = SessionState::Running(Box::new(RunningTask { kind, scope, task }));

@@ -18,6 +18,7 @@ use super::requests::{
 };
 use crate::config::{McpServer, RealtimeStart};
 use crate::events::Emitter;
+use crate::history::ContextSnapshot;
 use crate::input::TurnInput;
 use crate::mcp::{McpServers, RequiredServersFailed};
 use crate::ports::Ids;
@@ -167,6 +168,16 @@ impl Thread {
     pub async fn inject(&self, items: Vec<ResponseItem>) -> Result<(), ThreadClosed> {
         let request = ThreadRequest::Inject(items);
         self.send(request).await
+    }
+
+    /// What the context of the model is made of: while a turn runs, as of its last request.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn context(&self) -> Result<ContextSnapshot, ThreadClosed> {
+        let (reply, answer) = oneshot::channel();
+        self.send(ThreadRequest::Context(reply)).await?;
+        answer.await.map_err(|_| ThreadClosed)
     }
 
     /// The commands that run in the background.

@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::config::{McpServer, NotAllowed, RealtimeStart};
+use crate::history::ContextSnapshot;
 use crate::input::TurnInput;
 
 /// A request to the session of a thread.
@@ -46,6 +47,8 @@ pub(crate) enum ThreadRequest {
     AgentMail,
     /// Lists the commands that run in the background.
     Terminals(oneshot::Sender<Vec<BackgroundTerminal>>),
+    /// Asks what the context is made of.
+    Context(oneshot::Sender<ContextSnapshot>),
     /// Asks the model once, without a turn.
     Sample(SampleRequest),
     /// Stops one of them. Replies whether it existed.

@@ -161,7 +161,7 @@ impl ToolSet {
         }
         for spec in &mcp.recorded {
             builder.namespaces.add_recorded(spec);
-            builder.recorded.insert(name_of(spec).to_owned());
+            builder.recorded.insert(spec.name().to_owned());
             builder.specs.push(spec.clone());
         }
         for tool in &services.dynamic_tools {
@@ -292,7 +292,7 @@ impl ToolSetBuilder {
     /// Offers a tool to the model.
     fn offer(&mut self, tool: impl Tool + 'static) {
         let spec = tool.spec();
-        let name = name_of(&spec).to_owned();
+        let name = spec.name().to_owned();
         self.specs.push(spec);
         self.tools.insert(
             name,
@@ -310,10 +310,10 @@ impl ToolSetBuilder {
         for tool in tools {
             let spec = tool.spec();
             let name = match &team.tool_namespace {
-                Some(namespace) => format!("{namespace}:{}", name_of(&spec)),
-                None => name_of(&spec).to_owned(),
+                Some(namespace) => format!("{namespace}:{}", spec.name()),
+                None => spec.name().to_owned(),
             };
-            let newer = format!("{}:{}", team::NEWER_NAMESPACE, name_of(&spec));
+            let newer = format!("{}:{}", team::NEWER_NAMESPACE, spec.name());
             for (name, offered) in [(newer, false), (name, true)] {
                 let tool = Arc::clone(&tool);
                 self.tools.insert(name, RegisteredTool { tool, offered });
@@ -478,17 +478,5 @@ impl ToolSetBuilder {
         }
         self.specs.extend(others);
         nested
-    }
-}
-
-fn name_of(spec: &ToolSpec) -> &str {
-    match spec {
-        ToolSpec::Function { name, .. }
-        | ToolSpec::Custom { name, .. }
-        | ToolSpec::Namespace { name, .. } => name,
-        ToolSpec::LocalShell => "local_shell",
-        ToolSpec::WebSearch { .. } => "web_search",
-        ToolSpec::ImageGeneration { .. } => "image_generation",
-        ToolSpec::ToolSearch { .. } => "tool_search",
     }
 }

@@ -16,6 +16,7 @@ use super::outcome::{CompletedTurn, TurnError};
 use super::recording::RunningTurn;
 use super::response::ActiveResponse;
 use super::retry;
+use crate::history::ContextSnapshot;
 use crate::ports::ModelCall;
 
 /// The result of a response.
@@ -89,6 +90,7 @@ impl RunningTurn<'_> {
         self.before_request().await?;
         self.scope.budget.request(&self.scope.settings.model)?;
         let request = self.request(None);
+        self.note_context(&request);
         if let Some(reviews) = &self.scope.settings.reviews {
             reviews.requested(&request.input);
         }
@@ -240,6 +242,21 @@ impl RunningTurn<'_> {
                 ..RequestContext::default()
             },
         }
+    }
+
+    /// Keeps what a request has, for those who ask what the context is made of.
+    fn note_context(&self, request: &ModelRequest) {
+        let model = &self.scope.settings.model;
+        *self.scope.session.last_request.lock() = Some(ContextSnapshot {
+            model: request.model.clone(),
+            window: model.effective_context_window(),
+            lacks_server_tools: false,
+            takes_images: model.takes_images(),
+            instructions: Arc::clone(&request.instructions),
+            tools: request.tools.clone(),
+            prompt: request.input.clone(),
+            usage: self.conversation.usage.last().copied(),
+        });
     }
 
     fn emit_retry(&self, repeat: u32, most: u32, error: ModelError) {

@@ -696,6 +696,11 @@ export type { ThreadCheckpointRestoredNotification } from "./ThreadCheckpointRes
 export type { ThreadClosedNotification } from "./ThreadClosedNotification";
 export type { ThreadCompactStartParams } from "./ThreadCompactStartParams";
 export type { ThreadCompactStartResponse } from "./ThreadCompactStartResponse";
+export type { ThreadContextPart } from "./ThreadContextPart";
+export type { ThreadContextPartKind } from "./ThreadContextPartKind";
+export type { ThreadContextReadParams } from "./ThreadContextReadParams";
+export type { ThreadContextReadResponse } from "./ThreadContextReadResponse";
+export type { ThreadContextTool } from "./ThreadContextTool";
 export type { ThreadDecrementElicitationParams } from "./ThreadDecrementElicitationParams";
 export type { ThreadDecrementElicitationResponse } from "./ThreadDecrementElicitationResponse";
 export type { ThreadDeleteParams } from "./ThreadDeleteParams";

@@ -220,6 +220,10 @@ impl RunningTurn<'_> {
         }
         let replacement = items.iter().cloned();
         self.conversation.history.replace(replacement);
+        if let Some(last) = &mut *self.scope.session.last_request.lock() {
+            last.prompt = self.conversation.history.as_it_is();
+            last.usage = None;
+        }
         let emitter = &self.scope.session.emitter;
         let replacement_history = Some(items);
         emitter.log(

@@ -1,0 +1,36 @@
+//! What the context of the thread is made of, while a turn runs and while none does.
+
+use super::actor::SessionActor;
+use super::state::TurnOverrides;
+use crate::history::{ContextSnapshot, Conversation};
+use crate::turn::TurnScope;
+
+impl SessionActor {
+    /// The context as it is, or as the last request of the running turn had it.
+    pub(super) fn context_snapshot(&mut self) -> Option<ContextSnapshot> {
+        if self.running().is_some() {
+            return self.context.last_request.lock().clone();
+        }
+        let scope = self.new_turn("", TurnOverrides::default());
+        self.idle()
+            .map(|conversation| snapshot_of(&scope, conversation))
+    }
+}
+
+/// The context that a turn begins with. Servers are not asked for their tools; those of the last request are taken.
+pub(super) fn snapshot_of(scope: &TurnScope, conversation: &Conversation) -> ContextSnapshot {
+    let model = &scope.settings.model;
+    let last = scope.session.last_request.lock();
+    let last = (last.as_ref()).filter(|last| last.model == model.slug && !last.lacks_server_tools);
+    let has_servers = !scope.tool_services.mcp.current().is_empty();
+    ContextSnapshot {
+        model: model.slug.clone(),
+        window: model.effective_context_window(),
+        lacks_server_tools: has_servers && last.is_none(),
+        takes_images: model.takes_images(),
+        instructions: scope.settings.instructions.base.clone(),
+        tools: last.map_or_else(|| scope.tools.current().specs(), |last| last.tools.clone()),
+        prompt: conversation.history.as_it_is(),
+        usage: conversation.usage.last().copied(),
+    }
+}
