@@ -129,6 +129,8 @@ mod mcp_logins;
 mod mcp_namespaces;
 mod mcp_process;
 #[cfg(target_os = "linux")]
+mod mcp_revisions;
+#[cfg(target_os = "linux")]
 mod mcp_sandbox;
 #[cfg(target_os = "linux")]
 mod mcp_server;

@@ -116,7 +116,7 @@ impl Respond for StreamingServer {
 }
 
 /// An app-server whose threads have such a server, and a thread.
-struct Setup {
+struct EventStreamTest {
     server: AppServer,
     thread: String,
     observations: Arc<Observations>,
@@ -125,7 +125,7 @@ struct Setup {
     _home: TempDir,
 }
 
-impl Setup {
+impl EventStreamTest {
     async fn start(behaviour: StreamBehaviour) -> Self {
         let observations = Arc::<Observations>::default();
         let web = MockServer::start().await;
@@ -178,7 +178,7 @@ impl Setup {
 
 #[tokio::test]
 async fn a_call_goes_on_in_the_next_stream_after_the_time_that_the_server_names() {
-    let mut setup = Setup::start(StreamBehaviour::Continued { retry_ms: 700 }).await;
+    let mut setup = EventStreamTest::start(StreamBehaviour::Continued { retry_ms: 700 }).await;
     let text = setup.called().await;
     assert!(
         text.as_str().unwrap().starts_with("went on after "),
@@ -192,7 +192,7 @@ async fn a_call_goes_on_in_the_next_stream_after_the_time_that_the_server_names(
 
 #[tokio::test]
 async fn a_call_goes_on_until_a_stream_has_its_reply() {
-    let mut setup = Setup::start(StreamBehaviour::Postponed { streams: 5 }).await;
+    let mut setup = EventStreamTest::start(StreamBehaviour::Postponed { streams: 5 }).await;
     assert_eq!(setup.called().await, "went on after after-5");
     assert_eq!(setup.observations.calls.load(Ordering::Relaxed), 1);
     setup.server.finish().await.unwrap();
@@ -200,7 +200,7 @@ async fn a_call_goes_on_until_a_stream_has_its_reply() {
 
 #[tokio::test]
 async fn a_call_whose_stream_has_no_place_to_go_on_fails() {
-    let mut setup = Setup::start(StreamBehaviour::Lost).await;
+    let mut setup = EventStreamTest::start(StreamBehaviour::Lost).await;
     let error = setup.refused().await;
     assert!(error.contains("the answer is missing"), "{error}");
     assert_eq!(setup.observations.calls.load(Ordering::Relaxed), 1);
@@ -209,7 +209,7 @@ async fn a_call_whose_stream_has_no_place_to_go_on_fails() {
 
 #[tokio::test]
 async fn a_call_is_not_repeated_when_the_session_ends_before_its_reply() {
-    let mut setup = Setup::start(StreamBehaviour::Forgetful).await;
+    let mut setup = EventStreamTest::start(StreamBehaviour::Forgetful).await;
     let error = setup.refused().await;
     assert!(error.contains("404"), "{error}");
     assert_eq!(setup.observations.calls.load(Ordering::Relaxed), 1);
@@ -219,7 +219,7 @@ async fn a_call_is_not_repeated_when_the_session_ends_before_its_reply() {
 #[tokio::test]
 async fn a_server_that_only_closes_its_streams_is_asked_again_when_it_is_used() {
     let call = Duration::from_secs(5);
-    let mut setup = Setup::start(StreamBehaviour::Closing { call }).await;
+    let mut setup = EventStreamTest::start(StreamBehaviour::Closing { call }).await;
     setup.called().await;
     // Three at the start, and at most one more for the call.
     let streams = setup.streams();

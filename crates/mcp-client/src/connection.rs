@@ -1,27 +1,33 @@
 //! Requests to an MCP server: time limits, cancellation of abandoned requests, and renewal of expired sessions.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use codex_protocol::{CallToolResult, Resource, ResourceTemplate, Tool};
+use codex_protocol::{CallToolResult, RequestId, Resource, ResourceTemplate, Tool};
+use reqwest::header::HeaderMap;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::dispatcher::{MessageDispatcher, OPENAI_FORM};
 use crate::error::McpError;
-use crate::message;
+use crate::revision::{self, RequestRules};
+use crate::routing::ParameterHeader;
 use crate::transport::Transport;
+use crate::{message, routing};
 
-/// The protocol version that the client requests. Any version that the server replies with is accepted.
-const PROTOCOL_VERSION: &str = "2025-11-25";
 /// The experimental capability of servers that want to be informed about the sandbox policy.
 const SANDBOX_STATE_CAPABILITY: &str = "codex/sandbox-state";
 /// The time limit for sending one queued message, so that it does not block the others.
 const SEND_LIMIT: Duration = Duration::from_secs(10);
+/// How often a request is repeated with answers at most.
+const MAX_ROUNDS: usize = 16;
+/// How many questions a reply may have.
+const MAX_QUESTIONS: usize = 64;
 /// The maximum number of pages of a list; guards against servers whose cursors never end.
 const MAX_PAGES: usize = 1000;
 
@@ -48,6 +54,8 @@ pub struct McpServerFacts {
     pub instructions: Option<Arc<str>>,
 }
 
+type ToolHeaders = Result<Vec<ParameterHeader>, &'static str>;
+
 /// A connection to an MCP server. Dropping the last clone closes it and ends the server's program.
 #[derive(Clone, Debug)]
 pub struct McpConnection(Arc<ConnectionState>);
@@ -60,6 +68,9 @@ struct ConnectionState {
     version: String,
     wants_sandbox_states: AtomicBool,
     facts: Mutex<McpServerFacts>,
+    rules: parking_lot::Mutex<RequestRules>,
+    /// The arguments that become headers, or why a tool may not be used, by tools.
+    parameter_headers: parking_lot::Mutex<HashMap<String, ToolHeaders>>,
     /// The task that listens in the current session.
     listens: parking_lot::Mutex<Option<AbortHandle>>,
     /// How many sessions were started. Locked while a session is restarted.
@@ -98,18 +109,94 @@ impl McpConnection {
             version: version.to_owned(),
             wants_sandbox_states: AtomicBool::default(),
             facts: Mutex::default(),
+            rules: parking_lot::Mutex::default(),
+            parameter_headers: parking_lot::Mutex::default(),
             listens: parking_lot::Mutex::default(),
             sessions: Mutex::new(0),
             closed,
         }))
     }
 
-    /// Performs the handshake and starts to listen for messages that the server sends on its own.
+    /// Introduces this client, by the newest revision that the server knows, and starts to listen for messages that it
+    /// sends on its own.
     pub(crate) async fn begin(&self, limit: Duration) -> Result<(), McpError> {
-        self.initialize(limit).await?;
+        self.introduce(limit).await?;
         *self.0.sessions.lock().await += 1;
-        self.start_listening();
+        if self.rules() == RequestRules::Handshake {
+            self.start_listening();
+        }
         Ok(())
+    }
+
+    async fn introduce(&self, limit: Duration) -> Result<(), McpError> {
+        if self.0.transport.discovers_first() {
+            // The handshake has its time too.
+            match self.discover(limit / 2).await {
+                Ok(true) => return Ok(()),
+                Err(
+                    error @ (McpError::AuthRequired | McpError::ScopesMissing | McpError::Closed),
+                ) => {
+                    return Err(error);
+                }
+                Ok(false) | Err(_) => {}
+            }
+            // Whatever the refusal said, there is no session yet.
+            self.0.transport.forget_session();
+            return self.initialize(limit).await;
+        }
+        match self.initialize(limit).await {
+            Err(error) if revision::may_know_no_handshake(&error) => {
+                match self.discover(limit).await {
+                    Ok(true) => Ok(()),
+                    Ok(false) | Err(_) => Err(error),
+                }
+            }
+            begun => begun,
+        }
+    }
+
+    /// Asks for the revisions that the server knows. True if it needs no handshake.
+    async fn discover(&self, limit: Duration) -> Result<bool, McpError> {
+        const DISCOVER: &str = "server/discover";
+        let ask = || self.once_by(RequestRules::Stateless, DISCOVER, json!({}), limit);
+        let answer = match ask().await {
+            Err(error) if revision::demands_stateless(&error) => ask().await?,
+            answer => answer?,
+        };
+        if !revision::is_stateless(&answer) {
+            return Ok(false);
+        }
+        self.take_facts(revision::server_info(&answer), &answer)
+            .await;
+        self.0.transport.set_protocol_version(revision::STATELESS);
+        *self.0.rules.lock() = RequestRules::Stateless;
+        Ok(true)
+    }
+
+    fn rules(&self) -> RequestRules {
+        *self.0.rules.lock()
+    }
+
+    async fn take_facts(&self, info: &Value, answer: &Value) {
+        let wants = !answer["capabilities"]["experimental"][SANDBOX_STATE_CAPABILITY].is_null();
+        self.0.wants_sandbox_states.store(wants, Ordering::Relaxed);
+        *self.0.facts.lock().await = McpServerFacts {
+            info: some(info),
+            capabilities: some(&answer["capabilities"]),
+            instructions: answer["instructions"].as_str().map(shortened),
+        };
+    }
+
+    fn capabilities(&self) -> Value {
+        let mut capabilities = json!({ "elicitation": { "form": {}, "url": {} } });
+        if self.0.dispatcher.takes_openai_forms() {
+            capabilities["extensions"] = json!({ OPENAI_FORM: {} });
+        }
+        capabilities
+    }
+
+    fn client_info(&self) -> Value {
+        json!({ "name": "codex-mcp-client", "title": "Codex", "version": self.0.version })
     }
 
     /// Listens for messages of the current session that the server sends on its own.
@@ -132,30 +219,23 @@ impl McpConnection {
     }
 
     async fn initialize(&self, limit: Duration) -> Result<(), McpError> {
-        let mut params = json!({
-            "protocolVersion": PROTOCOL_VERSION,
-            "capabilities": { "elicitation": { "form": {}, "url": {} } },
-            "clientInfo": {
-                "name": "codex-mcp-client", "title": "Codex", "version": self.0.version,
-            },
+        let params = json!({
+            "protocolVersion": revision::WITH_HANDSHAKE,
+            "capabilities": self.capabilities(),
+            "clientInfo": self.client_info(),
         });
-        if self.0.dispatcher.takes_openai_forms() {
-            params["capabilities"]["extensions"] = json!({ OPENAI_FORM: {} });
-        }
         let answer = self.once("initialize", params, limit).await?;
-        let wants = !answer["capabilities"]["experimental"][SANDBOX_STATE_CAPABILITY].is_null();
-        self.0.wants_sandbox_states.store(wants, Ordering::Relaxed);
-        *self.0.facts.lock().await = McpServerFacts {
-            info: some(&answer["serverInfo"]),
-            capabilities: some(&answer["capabilities"]),
-            instructions: answer["instructions"].as_str().map(shortened),
-        };
+        self.take_facts(&answer["serverInfo"], &answer).await;
         let version = answer["protocolVersion"]
             .as_str()
-            .unwrap_or(PROTOCOL_VERSION);
+            .unwrap_or(revision::WITH_HANDSHAKE);
         self.0.transport.set_protocol_version(version);
         let initialized = message::notification("notifications/initialized", json!({}));
-        let sent = self.0.transport.send(initialized, None, &self.0.dispatcher);
+        let headers = HeaderMap::new();
+        let sent = self
+            .0
+            .transport
+            .send(initialized, None, headers, &self.0.dispatcher);
         tokio::time::timeout(limit, sent)
             .await
             .unwrap_or(Err(McpError::Timeout {
@@ -180,7 +260,21 @@ impl McpConnection {
     /// # Errors
     /// The server returns an error or does not reply in time.
     pub async fn tools(&self, limit: Duration) -> Result<(Vec<Tool>, Option<Value>), McpError> {
-        self.all("tools/list", "tools", limit).await
+        let (mut tools, meta): (Vec<Tool>, _) = self.all("tools/list", "tools", limit).await?;
+        if self.rules() == RequestRules::Stateless && self.0.transport.answers_in_place() {
+            let mut parameter_headers = HashMap::new();
+            tools.retain(|tool| {
+                let headers = routing::parameter_headers(&tool.input_schema);
+                if let Err(problem) = headers {
+                    tracing::warn!(tool = tool.name, "a tool is not offered: {problem}");
+                }
+                let is_fit = headers.is_ok();
+                parameter_headers.insert(tool.name.clone(), headers);
+                is_fit
+            });
+            *self.0.parameter_headers.lock() = parameter_headers;
+        }
+        Ok((tools, meta))
     }
 
     /// Calls a tool. Dropping the future cancels the request at the server.
@@ -195,6 +289,16 @@ impl McpConnection {
         meta: Value,
         limit: Duration,
     ) -> Result<CallToolResult, McpError> {
+        let refused = match self.0.parameter_headers.lock().get(tool) {
+            Some(Err(problem)) => Some((*problem).to_owned()),
+            _ => None,
+        };
+        if let Some(problem) = refused {
+            return Err(McpError::Unreadable {
+                method: "tools/list",
+                problem,
+            });
+        }
         let mut params = json!({ "name": tool });
         if let Some(arguments) = arguments {
             params["arguments"] = arguments;
@@ -323,8 +427,40 @@ impl McpConnection {
                 self.begin_anew(session, limit).await?;
                 self.once(method, params, limit).await
             }
+            Ok(answer) if self.rules() == RequestRules::Stateless => {
+                self.rounds(method, params, answer, limit).await
+            }
             answer => answer,
         }
+    }
+
+    /// Answers the questions in a reply and repeats the request, until a reply is the result.
+    async fn rounds(
+        &self,
+        method: &'static str,
+        mut params: Value,
+        mut answer: Value,
+        limit: Duration,
+    ) -> Result<Value, McpError> {
+        let unreadable = |problem: String| McpError::Unreadable { method, problem };
+        for round in 0..MAX_ROUNDS {
+            let Some(questions) = revision::questions(&mut answer) else {
+                return Ok(answer);
+            };
+            if questions.len() > MAX_QUESTIONS {
+                return Err(unreadable("it asks too many questions at once".to_owned()));
+            }
+            let request = self.0.next_id.fetch_add(1, Ordering::Relaxed);
+            let mut answers = Map::new();
+            for (key, question) in questions {
+                let id = RequestId::String(format!("input-{request}-{round}-{key}"));
+                let reply = self.0.dispatcher.answer(id, question).await;
+                answers.insert(key, reply.map_err(unreadable)?);
+            }
+            revision::put_answers(&mut params, answers, &answer["requestState"]);
+            answer = self.once(method, params.clone(), limit).await?;
+        }
+        Err(unreadable("its questions have no end".to_owned()))
     }
 
     /// Starts a new session, unless another request has already replaced the session number `expired`.
@@ -342,6 +478,24 @@ impl McpConnection {
     async fn once(
         &self,
         method: &'static str,
+        params: Value,
+        limit: Duration,
+    ) -> Result<Value, McpError> {
+        self.once_by(self.rules(), method, params, limit).await
+    }
+
+    /// The headers of a request without a handshake.
+    fn headers(&self, method: &str, params: &Value) -> HeaderMap {
+        let known = self.0.parameter_headers.lock();
+        let tool = params["name"].as_str().filter(|_| method == "tools/call");
+        let parameters = tool.and_then(|tool| known.get(tool)?.as_ref().ok());
+        routing::headers(method, params, parameters.map_or(&[], Vec::as_slice))
+    }
+
+    async fn once_by(
+        &self,
+        rules: RequestRules,
+        method: &'static str,
         mut params: Value,
         limit: Duration,
     ) -> Result<Value, McpError> {
@@ -350,15 +504,26 @@ impl McpConnection {
         if method == "tools/call" {
             params["_meta"]["progressToken"] = id.into();
         }
+        let headers = match rules {
+            RequestRules::Handshake => HeaderMap::new(),
+            RequestRules::Stateless => {
+                revision::introduce(&mut params, self.capabilities(), self.client_info());
+                self.headers(method, &params)
+            }
+        };
+        // The protocol does not allow to cancel `initialize`. Without a handshake, the end of an HTTP request cancels it.
+        let is_cancelled_by_message = method != "initialize"
+            && (rules == RequestRules::Handshake || !self.0.transport.answers_in_place());
         let mut answer = dispatcher.expect(id)?;
         let _cancel_on_drop = CancelOnDrop {
             dispatcher,
             id,
-            method,
+            by_message: is_cancelled_by_message,
         };
         let sends = async {
             let message = message::request(id, method, params);
-            self.0.transport.send(message, Some(id), dispatcher).await
+            let transport = &self.0.transport;
+            transport.send(message, Some(id), headers, dispatcher).await
         };
         let exchange = async {
             tokio::select! {
@@ -384,13 +549,12 @@ impl McpConnection {
 struct CancelOnDrop<'a> {
     dispatcher: &'a Arc<MessageDispatcher>,
     id: u64,
-    method: &'static str,
+    by_message: bool,
 }
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
-        // The protocol does not allow to cancel `initialize`.
-        if self.dispatcher.forget(self.id) && self.method != "initialize" {
+        if self.dispatcher.forget(self.id) && self.by_message {
             let params = json!({ "requestId": self.id, "reason": "nobody waits for it any more" });
             let cancelled = message::notification("notifications/cancelled", params);
             self.dispatcher.send(cancelled);
@@ -407,7 +571,10 @@ async fn send_queued(
 ) {
     let carries = async {
         while let Some(message) = outgoing.recv().await {
-            let sent = tokio::time::timeout(SEND_LIMIT, transport.send(message, None, &dispatcher));
+            let sent = tokio::time::timeout(
+                SEND_LIMIT,
+                transport.send(message, None, HeaderMap::new(), &dispatcher),
+            );
             if !matches!(sent.await, Ok(Ok(()))) {
                 tracing::debug!("a message did not reach an MCP server");
             }

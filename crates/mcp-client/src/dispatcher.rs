@@ -232,6 +232,21 @@ impl MessageDispatcher {
         }
     }
 
+    /// Answers a question that came with a reply. Dropping the future withdraws it.
+    ///
+    /// # Errors
+    /// It is of a kind that was not offered, or cannot be read.
+    pub(crate) async fn answer(&self, id: RequestId, mut question: Value) -> Result<Value, String> {
+        let method = question["method"].as_str().unwrap_or_default().to_owned();
+        let request = match &*method {
+            "roots/list" => return Ok(json!({ "roots": [] })),
+            "elicitation/create" => elicitation(question["params"].take())?,
+            OPENAI_FORM if self.takes_openai_forms() => openai_form(question["params"].take())?,
+            _ => return Err(format!("it asks for `{method}`, which was not offered")),
+        };
+        Ok(self.questions.elicit(id, request).await.to_result())
+    }
+
     fn ask(self: &Arc<Self>, id: RequestId, request: ElicitationRequest) {
         let withdrawn = CancellationToken::new();
         {

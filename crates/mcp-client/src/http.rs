@@ -17,6 +17,7 @@ use crate::config::{McpServerConfig, McpServerTransport};
 use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
 use crate::event_stream::EventStream;
+use crate::message;
 use crate::oauth::{Challenge, LoginTokens};
 use crate::stdio::LARGEST_MESSAGE;
 
@@ -25,6 +26,8 @@ const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 const BOTH: &str = "text/event-stream, application/json";
 /// How many bytes of an unexpected reply an error contains.
 const SHOWN: usize = 8192;
+/// The largest refusal that is read as a reply.
+const LARGEST_REFUSAL: usize = 64 * 1024;
 /// The time limit for ending the session.
 const GOODBYE: Duration = Duration::from_secs(2);
 const LAST_EVENT_ID: &str = "last-event-id";
@@ -167,30 +170,39 @@ impl HttpTransport {
         true
     }
 
-    /// Posts a message and dispatches everything in the reply. A request is named by its id.
+    /// Whether it is not known which revisions the server knows. Servers of the program's own login are known.
+    pub(crate) fn discovers_first(&self) -> bool {
+        self.newer_url.lock().is_none() && !matches!(self.authorizer, Some(Authorizer::Login(_)))
+    }
+
+    /// Posts a message and dispatches everything in the reply. A request is named by its id. With headers of its own it
+    /// follows the revision without a handshake.
     pub(crate) async fn send(
         &self,
-        message: String,
+        text: String,
         request: Option<u64>,
+        own_headers: HeaderMap,
         dispatcher: &Arc<MessageDispatcher>,
     ) -> Result<(), McpError> {
         if request.is_some() {
             self.uses.send_modify(|uses| *uses += 1);
         }
+        let is_stateless = !own_headers.is_empty();
         let mut headers = self.authorized().await;
-        let mut response = self.post(message.clone(), &headers).await?;
+        headers.extend(own_headers);
+        let mut response = self.post(text.clone(), &headers).await?;
         let mut step = 0;
         while response.status() == StatusCode::UNAUTHORIZED
             && step < RENEWALS
             && let Some(authorizer) = &self.authorizer
             && authorizer.renew(&mut headers, step).await
         {
-            response = self.post(message.clone(), &headers).await?;
+            response = self.post(text.clone(), &headers).await?;
             step += 1;
         }
         let had_session = self.state.lock().session.is_some();
         if response.status() == StatusCode::NOT_FOUND && !had_session && self.goes_on_elsewhere() {
-            response = self.post(message, &headers).await?;
+            response = self.post(text, &headers).await?;
         }
         match response.status() {
             StatusCode::ACCEPTED | StatusCode::NO_CONTENT => return Ok(()),
@@ -206,6 +218,9 @@ impl HttpTransport {
                 return Err(McpError::ScopesMissing);
             }
             StatusCode::NOT_FOUND if had_session => return Err(McpError::SessionExpired),
+            status if status.is_client_error() && is_stateless => {
+                return Err(self.refusal(response, &headers).await);
+            }
             status if !status.is_success() => {
                 return Err(self.unexpected(response, &headers).await);
             }
@@ -283,6 +298,17 @@ impl HttpTransport {
             .header(ACCEPT, BOTH)
             .header(CONTENT_TYPE, "application/json");
         request.body(message).send().await.map_err(failed)
+    }
+
+    /// The error of a refusal, which is a reply of the protocol in the revision without a handshake.
+    async fn refusal(&self, response: Response, headers: &HeaderMap) -> McpError {
+        if !matches!(body_kind(&response), BodyKind::Json) {
+            return self.unexpected(response, headers).await;
+        }
+        let status = response.status();
+        let body = read(response, LARGEST_REFUSAL).await;
+        let error = body.ok().and_then(|body| message::error_in(&body));
+        error.unwrap_or_else(|| McpError::Http(format!("HTTP {status}")))
     }
 
     /// An error with the beginning of an unexpected reply, without the secrets that were sent.

@@ -5,7 +5,7 @@
 //! [`McpConnection`]: it ends with the connection, and with this process in any case.
 //!
 //! Code map: `config` (the configuration of a server), `connector` (starts servers), `connection` (requests and
-//! their limits), `dispatcher` (incoming messages), `message` (JSON-RPC), `transport` with `stdio` and `http`,
+//! their limits), `revision` and `routing` (what revisions of the protocol demand), `dispatcher` (incoming messages), `message` (JSON-RPC), `transport` with `stdio` and `http`,
 //! `event_stream` (its streams of events), `oauth` (logins), `error`.
 
 mod config;
@@ -18,6 +18,8 @@ mod http;
 mod message;
 mod oauth;
 mod remote_stdio;
+mod revision;
+mod routing;
 mod stdio;
 mod transport;
 

@@ -73,6 +73,21 @@ pub(crate) fn read(text: &[u8]) -> Result<Option<IncomingMessage>, serde_json::E
     )
 }
 
+/// The error in the body of a refusal, if it has one.
+pub(crate) fn error_in(body: &[u8]) -> Option<McpError> {
+    let envelope: JsonRpcEnvelope = serde_json::from_slice(body).ok()?;
+    let RemoteError {
+        code,
+        message,
+        data,
+    } = envelope.error?;
+    Some(McpError::Remote {
+        code,
+        message,
+        data,
+    })
+}
+
 pub(crate) fn request(id: u64, method: &str, params: Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
 }

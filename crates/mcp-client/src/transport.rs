@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use reqwest::header::HeaderMap;
+
 use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
 use crate::http::HttpTransport;
@@ -14,23 +16,33 @@ pub(crate) enum Transport {
 }
 
 impl Transport {
-    /// Sends a message; `request` is its id if it is a request. With HTTP this returns only after the whole reply was
-    /// dispatched.
+    /// Sends a message; `request` is its id if it is a request. With HTTP it has these headers, and this returns only after
+    /// the whole reply was dispatched.
     pub(crate) async fn send(
         &self,
         message: String,
         request: Option<u64>,
+        headers: HeaderMap,
         dispatcher: &Arc<MessageDispatcher>,
     ) -> Result<(), McpError> {
         match self {
             Self::Stdio(stdio) => stdio.send(message).await,
-            Self::Http(http) => http.send(message, request, dispatcher).await,
+            Self::Http(http) => http.send(message, request, headers, dispatcher).await,
         }
     }
 
     /// Whether `send` dispatches the reply before it returns.
     pub(crate) fn answers_in_place(&self) -> bool {
         matches!(self, Self::Http(_))
+    }
+
+    /// Whether the server is first asked which revisions it knows. A program is not: older ones may end at a request
+    /// before the handshake, or never reply to it.
+    pub(crate) fn discovers_first(&self) -> bool {
+        match self {
+            Self::Stdio(_) => false,
+            Self::Http(http) => http.discovers_first(),
+        }
     }
 
     /// Sets the protocol version that the handshake agreed on.

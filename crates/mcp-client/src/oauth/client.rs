@@ -6,8 +6,10 @@ use std::time::Duration;
 use codex_http::{BoundedReply, HttpPool, fetch};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, WWW_AUTHENTICATE};
 use reqwest::{Method, RequestBuilder, Url};
+use serde_json::json;
 
 use super::challenge::Challenge;
+use crate::{message, revision, routing};
 
 /// The time limit for a metadata request.
 const QUESTION: Duration = Duration::from_secs(5);
@@ -56,11 +58,15 @@ impl OAuthClient {
 
     /// The challenge that it sends to a message without authorization, which does nothing if there is no challenge.
     pub(super) async fn challenge_of_post(&self) -> Result<Challenge, String> {
-        let request = metadata_request(self.request(Method::POST, &self.server)?);
+        let mut params = json!({});
+        let client = json!({ "name": "codex-mcp-client", "version": env!("CARGO_PKG_VERSION") });
+        revision::introduce(&mut params, json!({}), client);
+        let headers = routing::headers("server/discover", &params, &[]);
+        let request = self.request(Method::POST, &self.server)?.headers(headers);
         let request = request
             .header(ACCEPT, "text/event-stream, application/json")
             .header(CONTENT_TYPE, "application/json");
-        refused(request.body(r#"{"jsonrpc":"2.0","id":0,"method":"ping"}"#)).await
+        refused(request.body(message::request(0, "server/discover", params))).await
     }
 
     /// Posts JSON or a form.
