@@ -21,7 +21,7 @@ work() {
 }
 
 npm install --prefix "$place" --no-audit --no-fund --no-update-notifier --loglevel=error \
-    acpx@0.1.15 @agentclientprotocol/sdk@2.4.0 acp-factory@0.1.14 @mcpc-tech/acp-ai-provider@0.2.9 ai@6
+    acpx@0.1.15 @agentclientprotocol/sdk@2.4.0 acp-factory@0.1.14 @mcpc-tech/acp-ai-provider@0.2.9 ai@6 ws@8.23.0
 cp "$here"/*.mjs "$place/"
 
 work
@@ -36,6 +36,7 @@ echo "ok acpx"
 
 echo "TypeScript SDK"
 node "$place/client.mjs" "$codex" "$scenarios"
+node "$place/remote.mjs" "$codex" "$scenarios"
 echo "Clients on top of it"
 node "$place/others.mjs" "$codex" "$scenarios"
 
