@@ -7,6 +7,7 @@ use codex_test_support::{AppServer, ModelServer};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
@@ -433,4 +434,103 @@ async fn a_program_without_a_handshake_is_used() {
         assert_eq!(result["content"][0]["text"], "here");
         setup.server.finish().await.unwrap();
     }
+}
+
+/// A server of 2024-11-05: messages are posted at one address, all replies come on a stream. It says where messages go.
+const OLD_SERVER: &str = r#"
+import json, queue, sys
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+replies = queue.Queue()
+class Handler(BaseHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+    def do_GET(self):
+        if self.path != "/mcp":
+            return self.end(404)
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.end_headers()
+        event = "event: endpoint\ndata: " + sys.argv[1] + "\n\n"
+        while event:
+            self.wfile.write(event.encode())
+            self.wfile.flush()
+            reply = replies.get()
+            event = reply and "event: message\ndata: " + json.dumps(reply) + "\n\n"
+    def end(self, status):
+        self.send_response(status)
+        self.send_header("content-length", "0")
+        self.end_headers()
+    def do_POST(self):
+        message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        if self.path != "/messages?session=1":
+            return self.end(405)
+        self.end(202)
+        if "id" not in message:
+            return
+        method = message["method"]
+        if method == "initialize":
+            result = {"protocolVersion": "2024-11-05", "capabilities": {}}
+        elif method == "tools/list":
+            result = {"tools": [{"name": "place", "inputSchema": {"type": "object"}}, {"name": "leave", "inputSchema": {"type": "object"}}]}
+        elif message["params"].get("name") == "leave":
+            return replies.put(None)
+        else:
+            result = {"content": [{"type": "text", "text": "here"}]}
+        replies.put({"jsonrpc": "2.0", "id": message["id"], "result": result})
+server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+print(server.server_address[1], flush=True)
+server.serve_forever()
+"#;
+
+/// A server of 2024-11-05 that names this address for messages, and where it is.
+async fn old_server(endpoint: &str) -> (tokio::process::Child, String) {
+    let mut server = tokio::process::Command::new("python3")
+        .args(["-c", OLD_SERVER, endpoint])
+        .stdout(std::process::Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let port = lines.next_line().await.unwrap().unwrap();
+    (server, format!("http://127.0.0.1:{port}"))
+}
+
+#[tokio::test]
+async fn a_server_that_replies_on_a_stream_of_its_own_is_used() {
+    let (_old, address) = old_server("/messages?session=1").await;
+    let mut test =
+        RevisionTest::start(&format!("[mcp_servers.web]\nurl = \"{address}/mcp\"\n")).await;
+    let params = test.call_params("place");
+    let result = test.server.result("mcpServer/tool/call", params).await;
+    assert_eq!(result["content"][0]["text"], "here");
+    // The end of the stream is the end of the server, and of the call that waits for it.
+    let params = test.call_params("leave");
+    let (_, error) = test.server.refusal("mcpServer/tool/call", params).await;
+    assert!(error.contains("Transport closed"), "{error}");
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn messages_go_to_no_other_server_than_the_one_that_is_configured() {
+    let other = MockServer::start().await;
+    let (_old, address) = old_server(&format!("{}/messages", other.uri())).await;
+    let table = format!(
+        "[mcp_servers.web]\nurl = \"{address}/mcp\"\nhttp_headers = {{ X-Key = \"secret\" }}\n"
+    );
+    let mut test = RevisionTest::start(&table).await;
+    let status = loop {
+        let status = test
+            .server
+            .wait_for("mcpServer/startupStatus/updated")
+            .await
+            .unwrap();
+        if status["params"]["status"] != "starting" {
+            break status["params"].clone();
+        }
+    };
+    assert_eq!(status["status"], "failed");
+    let error = status["error"].as_str().unwrap();
+    assert!(error.contains("an address of another one"), "{error}");
+    assert!(other.received_requests().await.unwrap().is_empty());
+    test.server.finish().await.unwrap();
 }

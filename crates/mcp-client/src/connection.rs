@@ -24,6 +24,8 @@ use crate::{message, routing};
 const SANDBOX_STATE_CAPABILITY: &str = "codex/sandbox-state";
 /// The time limit for sending one queued message, so that it does not block the others.
 const SEND_LIMIT: Duration = Duration::from_secs(10);
+/// The statuses with which a server refuses messages at an address that has a stream of replies.
+const NO_MESSAGES: [u16; 3] = [400, 404, 405];
 /// How often a request is repeated with answers at most.
 const MAX_ROUNDS: usize = 16;
 /// How many questions a reply may have.
@@ -122,7 +124,7 @@ impl McpConnection {
     pub(crate) async fn begin(&self, limit: Duration) -> Result<(), McpError> {
         self.introduce(limit).await?;
         *self.0.sessions.lock().await += 1;
-        if self.rules() == RequestRules::Handshake {
+        if self.rules() == RequestRules::Handshake && self.0.transport.answers_in_place() {
             self.start_listening();
         }
         Ok(())
@@ -142,7 +144,16 @@ impl McpConnection {
             }
             // Whatever the refusal said, there is no session yet.
             self.0.transport.forget_session();
-            return self.initialize(limit).await;
+            return match self.initialize(limit).await {
+                Err(error @ McpError::Status { status, .. }) if NO_MESSAGES.contains(&status) => {
+                    if self.has_reply_stream(limit).await? {
+                        self.initialize(limit).await
+                    } else {
+                        Err(error)
+                    }
+                }
+                begun => begun,
+            };
         }
         match self.initialize(limit).await {
             Err(error) if revision::may_know_no_handshake(&error) => {
@@ -153,6 +164,19 @@ impl McpConnection {
             }
             begun => begun,
         }
+    }
+
+    /// Opens the stream on which older servers reply, if there is one.
+    async fn has_reply_stream(&self, limit: Duration) -> Result<bool, McpError> {
+        let (dispatcher, closed) = (&self.0.dispatcher, self.0.closed.clone());
+        let opened = self.0.transport.open_reply_stream(dispatcher, closed);
+        let timeout = McpError::Timeout {
+            method: "initialize",
+            limit,
+        };
+        tokio::time::timeout(limit, opened)
+            .await
+            .unwrap_or(Err(timeout))
     }
 
     /// Asks for the revisions that the server knows. True if it needs no handshake.

@@ -57,6 +57,13 @@ pub enum McpError {
     /// The server no longer knows the session.
     #[error("the session of the server has expired")]
     SessionExpired,
+    /// The server refused an HTTP request.
+    #[error("{text}")]
+    Status {
+        status: u16,
+        /// The status and the beginning of the reply.
+        text: String,
+    },
     /// An HTTP request failed.
     #[error("{0}")]
     Http(String),

@@ -7,9 +7,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use codex_http::{SseLimits, SseParser};
 use reqwest::Response;
 use reqwest::header::HeaderValue;
+use tokio_util::sync::CancellationToken;
 
 use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
@@ -105,6 +107,76 @@ impl EventStream {
         let doublings = self.empty_in_a_row.saturating_sub(unchanged).min(16);
         let longer = first.saturating_mul(1 << doublings);
         longer.min(LONGEST_DELAY.max(first))
+    }
+}
+
+/// The stream on which a server of the revision 2024-11-05 sends all messages. Its first event says where messages are posted.
+pub(crate) struct ReplyStream {
+    response: Response,
+    parser: SseParser,
+    rest: Bytes,
+}
+
+impl ReplyStream {
+    /// Reads where messages are posted, and dispatches all that follows in a task. The connection ends with the stream.
+    pub(crate) async fn open(
+        response: Response,
+        dispatcher: &Arc<MessageDispatcher>,
+        closed: CancellationToken,
+    ) -> Result<String, McpError> {
+        let mut stream = Self {
+            response,
+            parser: SseParser::new(SseLimits {
+                event: LARGEST_MESSAGE,
+                ..SseLimits::default()
+            }),
+            rest: Bytes::new(),
+        };
+        let endpoint = loop {
+            match stream.next().await? {
+                Some((kind, data)) if kind == b"endpoint" => break data,
+                Some(_) => {}
+                None => return Err(McpError::Closed),
+            }
+        };
+        let dispatcher = Arc::clone(dispatcher);
+        tokio::spawn(async move {
+            let dispatched = async {
+                while let Some((_, data)) = stream.next().await? {
+                    if !data.trim_ascii().is_empty() {
+                        dispatcher.deliver(&data);
+                    }
+                }
+                Err(McpError::Closed)
+            };
+            tokio::select! {
+                ended = dispatched => {
+                    let ended: Result<(), McpError> = ended;
+                    dispatcher.lose(ended.err().unwrap_or(McpError::Closed));
+                }
+                () = closed.cancelled() => {}
+            }
+        });
+        Ok(String::from_utf8_lossy(&endpoint).trim().to_owned())
+    }
+
+    /// The type and the data of the next event.
+    async fn next(&mut self) -> Result<Option<(Vec<u8>, Vec<u8>)>, McpError> {
+        loop {
+            let mut rest = &self.rest[..];
+            let event = self.parser.next(&mut rest);
+            let event = event.map(|event| event.map(<[u8]>::to_vec));
+            let left = rest.len();
+            self.rest = self.rest.slice(self.rest.len() - left..);
+            if let Some(event) = event {
+                let data = event.map_err(|error| McpError::Http(error.to_string()))?;
+                return Ok(Some((self.parser.event_type().to_vec(), data)));
+            }
+            match self.response.chunk().await.map_err(failed)? {
+                Some(chunk) => self.rest = chunk,
+                None => return Ok(None),
+            }
+        }
     }
 }
 

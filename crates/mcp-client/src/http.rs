@@ -12,11 +12,12 @@ use reqwest::header::{
 };
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::config::{McpServerConfig, McpServerTransport};
 use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
-use crate::event_stream::EventStream;
+use crate::event_stream::{EventStream, ReplyStream};
 use crate::message;
 use crate::oauth::{Challenge, LoginTokens};
 use crate::stdio::LARGEST_MESSAGE;
@@ -48,6 +49,8 @@ pub(crate) struct HttpTransport {
     state: Mutex<HttpSession>,
     /// Counts the requests.
     uses: watch::Sender<u64>,
+    /// Where messages are posted, if all replies come on a stream of their own, as in the revision 2024-11-05.
+    endpoint: Mutex<Option<Url>>,
 }
 
 /// What authorises requests besides the configured headers.
@@ -148,6 +151,7 @@ impl HttpTransport {
             authorizer,
             state: Mutex::default(),
             uses: watch::Sender::default(),
+            endpoint: Mutex::default(),
         }
     }
 
@@ -168,6 +172,36 @@ impl HttpTransport {
         };
         *self.url.lock() = other;
         true
+    }
+
+    /// Whether replies come with the replies to requests of HTTP, and not on a stream of their own.
+    pub(crate) fn answers_in_place(&self) -> bool {
+        self.endpoint.lock().is_none()
+    }
+
+    /// Opens the stream on which a server of the revision 2024-11-05 replies. False if it has none.
+    pub(crate) async fn open_reply_stream(
+        &self,
+        dispatcher: &Arc<MessageDispatcher>,
+        closed: CancellationToken,
+    ) -> Result<bool, McpError> {
+        let headers = self.authorized().await;
+        let response = self.open_stream(&headers, None).await?;
+        if response.status() != StatusCode::OK || !matches!(body_kind(&response), BodyKind::Events)
+        {
+            return Ok(false);
+        }
+        let endpoint = ReplyStream::open(response, dispatcher, closed).await?;
+        let invalid = || McpError::Http("the server names no address for messages".to_owned());
+        let server = Url::parse(&self.url()).map_err(|_| invalid())?;
+        let endpoint = server.join(&endpoint).map_err(|_| invalid())?;
+        // The headers and the login are for this server alone.
+        if endpoint.origin() != server.origin() {
+            let problem = "the server names an address of another one for messages";
+            return Err(McpError::Http(problem.to_owned()));
+        }
+        *self.endpoint.lock() = Some(endpoint);
+        Ok(true)
     }
 
     /// Whether it is not known which revisions the server knows. Servers of the program's own login are known.
@@ -225,6 +259,9 @@ impl HttpTransport {
                 return Err(self.unexpected(response, &headers).await);
             }
             _ => {}
+        }
+        if !self.answers_in_place() {
+            return Ok(());
         }
         if let Some(session) = response.headers().get(SESSION) {
             self.state.lock().session = Some(session.clone());
@@ -293,7 +330,12 @@ impl HttpTransport {
     }
 
     async fn post(&self, message: String, headers: &HeaderMap) -> Result<Response, McpError> {
-        let request = self.prepared(self.client.post(self.url()), headers.clone());
+        let endpoint = self.endpoint.lock().clone();
+        let request = match endpoint {
+            Some(endpoint) => self.client.post(endpoint),
+            None => self.client.post(self.url()),
+        };
+        let request = self.prepared(request, headers.clone());
         let request = request
             .header(ACCEPT, BOTH)
             .header(CONTENT_TYPE, "application/json");
@@ -520,7 +562,10 @@ async fn unexpected(mut response: Response, secrets: &SentSecrets) -> McpError {
         "... (truncated)"
     };
     shown.truncate(shown.floor_char_boundary(SHOWN));
-    McpError::Http(format!("HTTP {status}: {kind}; body: {shown}{cut}"))
+    McpError::Status {
+        status: status.as_u16(),
+        text: format!("HTTP {status}: {kind}; body: {shown}{cut}"),
+    }
 }
 
 pub(crate) fn failed(error: reqwest::Error) -> McpError {

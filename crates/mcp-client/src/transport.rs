@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use reqwest::header::HeaderMap;
+use tokio_util::sync::CancellationToken;
 
 use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
@@ -33,7 +34,10 @@ impl Transport {
 
     /// Whether `send` dispatches the reply before it returns.
     pub(crate) fn answers_in_place(&self) -> bool {
-        matches!(self, Self::Http(_))
+        match self {
+            Self::Stdio(_) => false,
+            Self::Http(http) => http.answers_in_place(),
+        }
     }
 
     /// Whether the server is first asked which revisions it knows. A program is not: older ones may end at a request
@@ -42,6 +46,18 @@ impl Transport {
         match self {
             Self::Stdio(_) => false,
             Self::Http(http) => http.discovers_first(),
+        }
+    }
+
+    /// Opens a stream for all replies, if the server has one, as some of the revision 2024-11-05 have.
+    pub(crate) async fn open_reply_stream(
+        &self,
+        dispatcher: &Arc<MessageDispatcher>,
+        closed: CancellationToken,
+    ) -> Result<bool, McpError> {
+        match self {
+            Self::Stdio(_) => Ok(false),
+            Self::Http(http) => http.open_reply_stream(dispatcher, closed).await,
         }
     }
 
