@@ -2,8 +2,9 @@
 
 use codex_test_support::{AppServer, HttpReply, Latch, ModelServer, sse};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
-use crate::setup::{experimental_server, numbered, scripted_home};
+use crate::setup::{PROGRAM, experimental_server, numbered, scripted_home};
 
 const MESSAGE: &str = "the queued message";
 
@@ -83,6 +84,33 @@ async fn message_of_a_thread_without_turns_survives_a_kill() {
         assert_eq!(found, 1, "round {round}");
         server.finish().await.unwrap();
     }
+}
+
+/// A server for clients that keep the settings of threads.
+async fn newer_server(home: &TempDir) -> AppServer {
+    let arguments = ["--newer-clients"];
+    let mut server = AppServer::start_with(PROGRAM, home.path(), &arguments).unwrap();
+    server.initialize_experimental().await;
+    server
+}
+
+#[tokio::test]
+async fn thread_without_turns_keeps_what_it_may_do_after_a_kill() {
+    let model = ModelServer::start([]).await.unwrap();
+    model.always(HttpReply::status(200).wait(&Latch::new()));
+    let home = scripted_home(&model, "");
+    let mut server = newer_server(&home).await;
+    let strict = json!({ "sandbox": "read-only", "approvalPolicy": "untrusted" });
+    let thread = server.start_thread_with(strict).await;
+    server.result("thread/queue/add", queued(&thread)).await;
+    server.kill().await.unwrap();
+
+    let mut server = newer_server(&home).await;
+    let params = json!({ "threadId": thread });
+    let resumed = server.result("thread/resume", params).await;
+    assert_eq!(resumed["sandbox"]["type"], "readOnly");
+    assert_eq!(resumed["approvalPolicy"], "untrusted");
+    server.kill().await.unwrap();
 }
 
 #[tokio::test]

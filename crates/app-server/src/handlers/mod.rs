@@ -139,11 +139,11 @@ async fn store_loaded(
     if !connection.dialect().stores_threads_without_turns() {
         return Ok(());
     }
-    create_file(server, id).await
+    create_file(server, connection, id).await
 }
 
 /// Creates the file of a loaded thread that has none yet, so that a later process finds it.
-async fn create_file(server: &AppServer, id: &str) -> Result<(), Failure> {
+async fn create_file(server: &AppServer, connection: &Connection, id: &str) -> Result<(), Failure> {
     let Ok(thread) = engine(server, id).await else {
         return Ok(());
     };
@@ -151,6 +151,11 @@ async fn create_file(server: &AppServer, id: &str) -> Result<(), Failure> {
     stored.map_err(|error| Failure::internal(format!("failed to store thread: {error}")))?;
     if let Some(path) = thread.rollout_path() {
         server.host().store().touched(path);
+    }
+    if connection.dialect().keeps_settings()
+        && let Ok(thread) = loaded_thread(server, id)
+    {
+        thread.store_settings().await;
     }
     Ok(())
 }

@@ -26,13 +26,13 @@ use crate::thread::{QueuedMessage, end_left_handovers};
 const PAGE: u32 = 100;
 
 pub(super) async fn add(
-    RequestContext { server, .. }: RequestContext,
+    RequestContext { server, connection }: RequestContext,
     params: ThreadQueueAddParams,
 ) -> Result<EarlyReply<method::ThreadQueueAdd>, Failure> {
     let id = with_queue(&server, &params.thread_id).await?;
     check_input(&params.input)?;
     // Without its file, no later process would find the thread with its queue.
-    create_file(&server, &params.thread_id).await?;
+    create_file(&server, &connection, &params.thread_id).await?;
     let message = QueuedMessage {
         input: with_images(params.input).await,
         client_user_message_id: params.client_user_message_id,

@@ -68,6 +68,10 @@ impl Actor {
             ThreadCommand::McpServers(servers) => {
                 let _ = self.thread.set_mcp_servers(servers).await;
             }
+            ThreadCommand::StoreSettings(reply) => {
+                self.store_first_settings().await;
+                let _ = reply.send(());
+            }
             ThreadCommand::Join(params, reply) => self.join(&params, reply).await,
             ThreadCommand::Describe(reply) => {
                 let _ = self.thread.flush().await;

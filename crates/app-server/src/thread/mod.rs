@@ -120,6 +120,7 @@ enum ThreadCommand {
     TimeoutPauses(oneshot::Sender<TimeoutPauses>),
     Engine(oneshot::Sender<codex_core::Thread>),
     McpServers(Vec<McpServer>),
+    StoreSettings(oneshot::Sender<()>),
     Join(Box<ThreadResumeParams>, Responder<method::ThreadResume>),
     Describe(oneshot::Sender<Snapshot>),
     RealtimeItems(oneshot::Sender<Vec<ThreadRealtimeEntry>>),
@@ -280,6 +281,13 @@ impl ThreadHandle {
         let (reply, timeout_pauses) = oneshot::channel();
         self.send(ThreadCommand::TimeoutPauses(reply)).await;
         timeout_pauses.await.ok()
+    }
+
+    /// Writes the settings to the file of the thread, if it has one without them.
+    pub(crate) async fn store_settings(&self) {
+        let (reply, stored) = oneshot::channel();
+        self.send(ThreadCommand::StoreSettings(reply)).await;
+        let _ = stored.await;
     }
 
     /// Replaces the MCP servers from the next turn on.
