@@ -43,6 +43,7 @@ mod code_mode;
 mod command_exec;
 mod command_line;
 #[cfg(target_os = "linux")]
+mod compactions;
 mod configured;
 mod context_use;
 #[cfg(target_os = "linux")]

@@ -410,6 +410,28 @@ method_table! {
         #[experimental]
         ThreadContextRead = "thread/context/read":
             ThreadContextReadParams => ThreadContextReadResponse;
+        /// Shows what a compaction of a thread dropped, and its summary.
+        #[since("own")]
+        #[experimental]
+        ThreadCompactionRead = "thread/compaction/read":
+            ThreadCompactionReadParams => ThreadCompactionReadResponse;
+        /// Brings items back that a compaction dropped, at the end of the history.
+        #[since("own")]
+        #[experimental]
+        ThreadCompactionRestore = "thread/compaction/restore":
+            ThreadCompactionRestoreParams => ThreadCompactionRestoreResponse;
+        /// Pins a text or that of an item, so that no compaction drops it.
+        #[since("own")]
+        #[experimental]
+        ThreadPinAdd = "thread/pin/add": ThreadPinAddParams => ThreadPinAddResponse;
+        /// Lists what is pinned in a thread.
+        #[since("own")]
+        #[experimental]
+        ThreadPinList = "thread/pin/list": ThreadPinListParams => ThreadPinListResponse;
+        /// Takes a pin away.
+        #[since("own")]
+        #[experimental]
+        ThreadPinRemove = "thread/pin/remove": ThreadPinRemoveParams => ThreadPinRemoveResponse;
         /// Lists what files were before turns of a thread changed them.
         #[since("own")]
         #[experimental]

@@ -59,8 +59,8 @@ pub use context::{default_mode_instructions, image_data_url, plan_mode_instructi
 pub use derived_sessions::{MemoryAgent, ReplayServices};
 pub use events::{EventReceiver, older_delta};
 pub use history::{
-    ContextPartKind, ContextSnapshot, ContextUse, PartUse, UnfinishedCall, UnfinishedTurn,
-    first_user_text, is_context_text,
+    ContextPartKind, ContextSnapshot, ContextUse, DroppedItem, PartUse, RestoreItemsError,
+    StoredCompaction, UnfinishedCall, UnfinishedTurn, first_user_text, is_context_text,
 };
 pub use input::{SavedInput, ToolOutput, TurnInput};
 pub use launch::{ForkAt, Ports, ThreadManager, write_left_inputs};
@@ -68,10 +68,10 @@ pub use mcp::RequiredServersFailed;
 pub use ports::*;
 pub use review::{review_hint, review_text};
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
-pub use stored_thread::{NeededLines, StoredThread};
+pub use stored_thread::{NeededLines, StoredThread, read_compaction};
 pub use thread::{
-    BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SettingsError,
-    SpawnedAgent, StartError, StartTurnError, StartedThread, SteerError, TaskKind, Thread,
-    ThreadClosed, TurnPlace, TurnSettingsError, TurnSettingsPatch, unreadable_submission,
+    BackgroundTerminal, McpServerUnavailable, NewTurn, PinError, Sample, SampleError,
+    SettingsError, SpawnedAgent, StartError, StartTurnError, StartedThread, SteerError, TaskKind,
+    Thread, ThreadClosed, TurnPlace, TurnSettingsError, TurnSettingsPatch, unreadable_submission,
 };
 pub use timeout_pauses::TimeoutPauses;

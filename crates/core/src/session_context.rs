@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use codex_model_client::ThreadConnection;
-use codex_protocol::{CallToolResult, ThreadId};
+use codex_protocol::{CallToolResult, ThreadId, ThreadPin};
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::Value;
@@ -41,6 +41,8 @@ pub(crate) struct SessionContext {
     pub(crate) models_told_of: Mutex<BTreeSet<String>>,
     /// What the last request of a turn had; none before the first one and after the history was replaced.
     pub(crate) last_request: Mutex<Option<ContextSnapshot>>,
+    /// What no compaction drops.
+    pub(crate) pins: Mutex<Vec<ThreadPin>>,
     /// Work that nobody waits for. It ends with the session.
     pub(crate) background: Mutex<JoinSet<()>>,
 }

@@ -13,7 +13,7 @@ use codex_rollout::{
 };
 use memchr::memmem::Finder;
 
-use crate::history::UnfinishedLines;
+use crate::history::{CompactionReader, StoredCompaction, UnfinishedLines};
 
 mod needed_lines;
 mod reverted;
@@ -123,6 +123,18 @@ impl StoredThread {
     }
 }
 
+/// A compaction of the thread in this file, by its number or the last one, and how many there are.
+///
+/// # Errors
+/// The file cannot be read or is not that of a thread.
+pub fn read_compaction(
+    path: &Path,
+    number: Option<usize>,
+) -> Result<(Option<StoredCompaction>, usize), RolloutLoadError> {
+    let stored = StoredThread::read_all(path)?;
+    Ok(CompactionReader { number }.read(stored.lines))
+}
+
 fn instructions(meta: &SessionMeta) -> Option<String> {
     let base = meta.base_instructions.as_ref();
     base.map(|base| base.text.clone())
@@ -170,6 +182,7 @@ pub(crate) struct RawLines {
     /// What the settings that were kept last say about outputs and searches.
     kept_settings: Option<Vec<u8>>,
     tokens: LatestLine,
+    pins: LatestLine,
 }
 
 /// The latest line of a kind of which only the latest counts.
@@ -228,6 +241,7 @@ impl RawLines {
 
     fn read(self) -> impl Iterator<Item = RolloutItem> {
         let (settings, tokens) = (read_line(&self.settings.line), read_line(&self.tokens.line));
+        let pins = read_line(&self.pins.line);
         let at = self.settings.at;
         let (mut early, late) = if at < self.count {
             (settings, None)
@@ -239,7 +253,7 @@ impl RawLines {
             let before = if index == at { early.take() } else { None };
             before.into_iter().chain(line)
         });
-        lines.chain(late).chain(tokens)
+        lines.chain(late).chain(tokens).chain(pins)
     }
 }
 
@@ -295,6 +309,7 @@ impl StoredThreadReader {
         let at = lines.count;
         match (kind.as_ref(), payload.as_deref()) {
             ("turn_context", _) => lines.take_settings(bytes),
+            ("thread_pins", _) => lines.pins.set(bytes, at),
             ("session_meta", _) => {
                 if let Some(RolloutItem::SessionMeta(meta)) = line.read().map(|line| line.item) {
                     let earlier = self.instructions.take();

@@ -155,6 +155,8 @@ pub enum RolloutItem {
     TurnContext(Box<TurnContext>),
     /// The history was compacted.
     Compacted(Compacted),
+    /// What the user has pinned from here on.
+    Pins(ThreadPins),
     /// A line that this version does not understand.
     Kept(KeptLine),
 }
@@ -167,6 +169,25 @@ pub struct Compacted {
     /// The whole history after it. Older records have the summary only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement_history: Option<Vec<ResponseItem>>,
+}
+
+/// What no compaction drops: all that is pinned. Programs that do not know this line skip it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadPins {
+    /// In the order in which they were pinned.
+    pub pins: Vec<ThreadPin>,
+}
+
+/// A pinned text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadPin {
+    /// The id.
+    pub id: String,
+    /// The text.
+    pub text: String,
+    /// The item that it is the text of; none if the user wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub item_id: Option<String>,
 }
 
 /// A line that this version cannot parse, as it is in the file.
@@ -222,6 +243,7 @@ fn read_item(kind: &str, payload: &str) -> Result<Option<RolloutItem>, JsonError
         "event_msg" => RolloutItem::EventMsg(from_json(payload)?),
         "turn_context" => RolloutItem::TurnContext(from_json(payload)?),
         "compacted" => RolloutItem::Compacted(from_json(payload)?),
+        "thread_pins" => RolloutItem::Pins(from_json(payload)?),
         "inter_agent_communication" => {
             let communication: AgentCommunication = from_json(payload)?;
             RolloutItem::ResponseItem(communication.into())
@@ -299,6 +321,7 @@ impl Serialize for RolloutLine {
             RolloutItem::EventMsg(event) => line(serializer, at, "event_msg", event),
             RolloutItem::TurnContext(context) => line(serializer, at, "turn_context", context),
             RolloutItem::Compacted(compacted) => line(serializer, at, "compacted", compacted),
+            RolloutItem::Pins(pins) => line(serializer, at, "thread_pins", pins),
             RolloutItem::Kept(kept) => kept.text.serialize(serializer),
         }
     }

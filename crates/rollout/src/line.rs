@@ -15,6 +15,8 @@ pub enum LineKind {
     TurnContext,
     /// A compaction.
     Compacted,
+    /// What is pinned.
+    Pins,
 }
 
 impl LineKind {
@@ -25,6 +27,7 @@ impl LineKind {
             Self::EventMsg => "event_msg",
             Self::TurnContext => "turn_context",
             Self::Compacted => "compacted",
+            Self::Pins => "thread_pins",
         }
     }
 }

@@ -118,6 +118,8 @@ import type { ThreadCheckpointDiffParams } from "./v2/ThreadCheckpointDiffParams
 import type { ThreadCheckpointListParams } from "./v2/ThreadCheckpointListParams";
 import type { ThreadCheckpointRestoreParams } from "./v2/ThreadCheckpointRestoreParams";
 import type { ThreadCompactStartParams } from "./v2/ThreadCompactStartParams";
+import type { ThreadCompactionReadParams } from "./v2/ThreadCompactionReadParams";
+import type { ThreadCompactionRestoreParams } from "./v2/ThreadCompactionRestoreParams";
 import type { ThreadContextReadParams } from "./v2/ThreadContextReadParams";
 import type { ThreadDecrementElicitationParams } from "./v2/ThreadDecrementElicitationParams";
 import type { ThreadDeleteParams } from "./v2/ThreadDeleteParams";
@@ -135,6 +137,9 @@ import type { ThreadLoadedListParams } from "./v2/ThreadLoadedListParams";
 import type { ThreadMemoryModeSetParams } from "./v2/ThreadMemoryModeSetParams";
 import type { ThreadMemoryReadParams } from "./v2/ThreadMemoryReadParams";
 import type { ThreadMetadataUpdateParams } from "./v2/ThreadMetadataUpdateParams";
+import type { ThreadPinAddParams } from "./v2/ThreadPinAddParams";
+import type { ThreadPinListParams } from "./v2/ThreadPinListParams";
+import type { ThreadPinRemoveParams } from "./v2/ThreadPinRemoveParams";
 import type { ThreadPredictionRequestParams } from "./v2/ThreadPredictionRequestParams";
 import type { ThreadPrepareApprovedPlanParams } from "./v2/ThreadPrepareApprovedPlanParams";
 import type { ThreadQueueAddParams } from "./v2/ThreadQueueAddParams";
@@ -1435,6 +1440,56 @@ export type ThreadContextReadClientRequest = {
   params: ThreadContextReadParams;
 };
 
+/** Shows what a compaction of a thread dropped, and its summary. */
+export type ThreadCompactionReadClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/compaction/read";
+  /** What the method takes. */
+  params: ThreadCompactionReadParams;
+};
+
+/** Brings items back that a compaction dropped, at the end of the history. */
+export type ThreadCompactionRestoreClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/compaction/restore";
+  /** What the method takes. */
+  params: ThreadCompactionRestoreParams;
+};
+
+/** Pins a text or that of an item, so that no compaction drops it. */
+export type ThreadPinAddClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/pin/add";
+  /** What the method takes. */
+  params: ThreadPinAddParams;
+};
+
+/** Lists what is pinned in a thread. */
+export type ThreadPinListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/pin/list";
+  /** What the method takes. */
+  params: ThreadPinListParams;
+};
+
+/** Takes a pin away. */
+export type ThreadPinRemoveClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/pin/remove";
+  /** What the method takes. */
+  params: ThreadPinRemoveParams;
+};
+
 /** Lists what files were before turns of a thread changed them. */
 export type ThreadCheckpointListClientRequest = {
   /** Repeated in the reply. */
@@ -2312,6 +2367,11 @@ export type ClientRequest =
   | ThreadTimelineListClientRequest
   | ThreadReadStateUpdateClientRequest
   | ThreadContextReadClientRequest
+  | ThreadCompactionReadClientRequest
+  | ThreadCompactionRestoreClientRequest
+  | ThreadPinAddClientRequest
+  | ThreadPinListClientRequest
+  | ThreadPinRemoveClientRequest
   | ThreadCheckpointListClientRequest
   | ThreadCheckpointDiffClientRequest
   | ThreadCheckpointRestoreClientRequest

@@ -28,6 +28,8 @@ pub enum ThreadContextPartKind {
     Memories,
     /// Permissions, modes, the environment and other messages of the engine.
     Settings,
+    /// What the user has pinned.
+    Pins,
     /// Summaries of compactions.
     Summaries,
     /// What the user wrote.

@@ -19,10 +19,11 @@ use super::{
     marketplace_copies, marketplaces, mcp_direct, mcp_servers, memories, model_providers, models,
     permissions, plugin_install, plugin_share, plugin_skill, plugins, processes, projects,
     realtime, realtime_list, remote_control, review, search_occurrences, server_facts, skills,
-    thread_archive, thread_attachments, thread_checkpoints, thread_context, thread_control,
-    thread_fork, thread_goals, thread_items, thread_list, thread_metadata, thread_queue,
-    thread_read, thread_read_state, thread_resume, thread_revert, thread_sample, thread_search,
-    thread_sections, thread_start, thread_timeline, thread_turns, turns, windows,
+    thread_archive, thread_attachments, thread_checkpoints, thread_compaction, thread_context,
+    thread_control, thread_fork, thread_goals, thread_items, thread_list, thread_metadata,
+    thread_pins, thread_queue, thread_read, thread_read_state, thread_resume, thread_revert,
+    thread_sample, thread_search, thread_sections, thread_start, thread_timeline, thread_turns,
+    turns, windows,
 };
 use crate::connection::Responder;
 use crate::ordering::{Access, AccessKind, Subject};
@@ -231,6 +232,11 @@ handlers! {
     ThreadShellCommand: thread => thread_control::shell_command;
     ThreadIncrementElicitation: thread => thread_control::add_hold;
     ThreadDecrementElicitation: thread => thread_control::take_hold_back;
+    ThreadCompactionRead: thread => thread_compaction::read;
+    ThreadCompactionRestore: thread => thread_compaction::restore;
+    ThreadPinAdd: thread => thread_pins::add;
+    ThreadPinList: thread => thread_pins::list;
+    ThreadPinRemove: thread => thread_pins::remove;
     ThreadContextRead: thread => thread_context::read;
     ThreadSample: concurrent early => thread_sample::sample;
     ThreadSampleCancel: at_once => thread_sample::cancel;

@@ -57,7 +57,7 @@ fn response(context: &ContextSnapshot) -> ThreadContextReadResponse {
     }
 }
 
-fn wire_kind(kind: ContextPartKind) -> ThreadContextPartKind {
+pub(super) fn wire_kind(kind: ContextPartKind) -> ThreadContextPartKind {
     match kind {
         ContextPartKind::Instructions => ThreadContextPartKind::Instructions,
         ContextPartKind::Tools => ThreadContextPartKind::Tools,
@@ -65,6 +65,7 @@ fn wire_kind(kind: ContextPartKind) -> ThreadContextPartKind {
         ContextPartKind::Skills => ThreadContextPartKind::Skills,
         ContextPartKind::Memories => ThreadContextPartKind::Memories,
         ContextPartKind::Settings => ThreadContextPartKind::Settings,
+        ContextPartKind::Pins => ThreadContextPartKind::Pins,
         ContextPartKind::Summaries => ThreadContextPartKind::Summaries,
         ContextPartKind::UserMessages => ThreadContextPartKind::UserMessages,
         ContextPartKind::AgentMessages => ThreadContextPartKind::AgentMessages,

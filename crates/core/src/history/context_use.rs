@@ -11,7 +11,7 @@ use codex_protocol::{
     ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem, ResponseItem, TokenUsage,
 };
 
-use super::contextual::{instructions_in, is_context_text};
+use super::contextual::{instructions_in, is_context_text, is_pin};
 use super::entry::{EntryKind, HistoryEntry, IMAGE_BYTES};
 use super::summary::is_summary;
 use super::truncate::tokens_of;
@@ -31,6 +31,8 @@ pub enum ContextPartKind {
     Memories,
     /// Permissions, modes, the environment and other messages of the engine.
     Settings,
+    /// What the user has pinned.
+    Pins,
     /// Summaries of compactions.
     Summaries,
     /// What the user wrote.
@@ -258,7 +260,7 @@ fn image_bytes(output: &FunctionCallOutputBody) -> usize {
     lengths.sum()
 }
 
-fn part_of_entry(kind: &EntryKind) -> ContextPartKind {
+pub(super) fn part_of_entry(kind: &EntryKind) -> ContextPartKind {
     match kind {
         EntryKind::UserTurn => ContextPartKind::UserMessages,
         EntryKind::UserContext | EntryKind::Developer { .. } => ContextPartKind::Settings,
@@ -276,6 +278,10 @@ fn part_of_text(kind: &EntryKind, text: &str) -> ContextPartKind {
         EntryKind::UserTurn if is_summary(text) => ContextPartKind::Summaries,
         EntryKind::UserContext if instructions_in(text).is_some() => {
             ContextPartKind::ProjectInstructions
+        }
+        EntryKind::UserContext if is_pin(text) => ContextPartKind::Pins,
+        EntryKind::UserContext if text.starts_with("<restored_message>") => {
+            ContextPartKind::UserMessages
         }
         EntryKind::UserContext if text.trim_start().starts_with("<skill>") => {
             ContextPartKind::Skills

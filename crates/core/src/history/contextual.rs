@@ -5,7 +5,7 @@
 use codex_protocol::{ContentItem, ResponseItem};
 
 /// The beginning and end of context.
-const WRAPPERS: [(&str, &str); 7] = [
+const WRAPPERS: [(&str, &str); 9] = [
     ("# agents.md instructions for ", "</instructions>"),
     ("<environment_context>", "</environment_context>"),
     ("<skill>", "</skill>"),
@@ -13,7 +13,27 @@ const WRAPPERS: [(&str, &str); 7] = [
     ("<turn_aborted>", "</turn_aborted>"),
     ("<subagent_notification>", "</subagent_notification>"),
     ("<hook_prompt hook_run_id=", "</hook_prompt>"),
+    (PIN_BEGIN, PIN_END),
+    ("<restored_message>", "</restored_message>"),
 ];
+
+const PIN_BEGIN: &str = "<pinned_text>";
+const PIN_END: &str = "</pinned_text>";
+
+/// A text that the user has pinned, as the model is told.
+pub(crate) fn wrapped_pin(text: &str) -> String {
+    format!("{PIN_BEGIN}\n{text}\n{PIN_END}")
+}
+
+/// A message of the user that a compaction had dropped.
+pub(super) fn wrapped_restored(text: &str) -> String {
+    format!("<restored_message>\n{text}\n</restored_message>")
+}
+
+/// Whether a text of the context is pinned.
+pub(super) fn is_pin(text: &str) -> bool {
+    text.trim_start().starts_with(PIN_BEGIN)
+}
 
 const INSTRUCTIONS_HEAD: &str = "# AGENTS.md instructions for ";
 const INSTRUCTIONS_BEGIN: &str = "\n\n<INSTRUCTIONS>\n";

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use codex_protocol::{
-    EventMsg, RateLimitSnapshot, RawResponseItemEvent, ResponseItem, RolloutItem, TokenCountEvent,
-    TokenUsage, TokenUsageInfo, TruncationPolicy, TurnContext,
+    EventMsg, RateLimitSnapshot, RawResponseItemEvent, ResponseItem, RolloutItem, ThreadPin,
+    TokenCountEvent, TokenUsage, TokenUsageInfo, TruncationPolicy, TurnContext,
 };
 use codex_rollout::LineKind;
 
@@ -27,6 +27,8 @@ pub(crate) struct Conversation {
     pub(crate) usage: ThreadUsage,
     /// The ids of the apps that the user had mentioned when the thread was loaded.
     pub(crate) mentioned_apps: Vec<String>,
+    /// What was pinned when the thread was loaded.
+    pub(crate) pins: Vec<ThreadPin>,
     /// Whether all turns that the lines tell of had full access; none if they tell of none.
     pub(crate) had_full_access: Option<bool>,
     /// The length of the history after each of the latest responses.
@@ -49,6 +51,7 @@ impl Conversation {
                 ..ThreadUsage::default()
             },
             mentioned_apps: rebuilt.mentioned_apps,
+            pins: rebuilt.pins,
             had_full_access: rebuilt.had_full_access,
             response_marks: VecDeque::new(),
         }

@@ -5,6 +5,7 @@
 //! the history are kept up to date, so the cost of a turn does not grow with the number of turns before it,
 //! except for the bytes of its request.
 
+mod compactions;
 mod context_use;
 mod contextual;
 mod conversation;
@@ -18,9 +19,11 @@ pub(crate) mod summary;
 pub(crate) mod truncate;
 mod unfinished;
 
+pub(crate) use compactions::CompactionReader;
+pub use compactions::{DroppedItem, RestoreItemsError, StoredCompaction};
 pub use context_use::{ContextPartKind, ContextSnapshot, ContextUse, PartUse};
 pub use contextual::{first_user_text, is_context_text};
-pub(crate) use contextual::{is_contextual, texts, wrapped_instructions};
+pub(crate) use contextual::{is_contextual, texts, wrapped_instructions, wrapped_pin};
 pub(crate) use conversation::{Conversation, Recorder};
 pub(crate) use entry::{EntryKind, HistoryEntry};
 pub(crate) use messages::{developer_message, user_message};

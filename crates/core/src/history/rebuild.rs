@@ -1,8 +1,8 @@
 //! Rebuilds a history from the lines of a rollout.
 
 use codex_protocol::{
-    EventMsg, ResponseItem, RolloutItem, SandboxPolicy, TokenUsageInfo, TruncationPolicy,
-    TurnContext,
+    EventMsg, ResponseItem, RolloutItem, SandboxPolicy, ThreadPin, TokenUsageInfo,
+    TruncationPolicy, TurnContext,
 };
 
 use super::items::History;
@@ -19,6 +19,8 @@ pub(crate) struct RebuiltHistory {
     pub(crate) tokens: Option<TokenUsageInfo>,
     /// The ids of the apps that the user has mentioned.
     pub(crate) mentioned_apps: Vec<String>,
+    /// What is pinned.
+    pub(crate) pins: Vec<ThreadPin>,
     /// Whether all turns had full access.
     pub(crate) had_full_access: Option<bool>,
 }
@@ -27,10 +29,21 @@ pub(crate) struct RebuiltHistory {
 /// their turn, and by this one where the turn does not say its own.
 pub(crate) fn rebuild(
     lines: impl IntoIterator<Item = RolloutItem>,
+    policy: TruncationPolicy,
+) -> RebuiltHistory {
+    rebuild_observed(lines, policy, |_, _| {}, |_, _, _| {})
+}
+
+/// The same, with a look at each line, and at the history before and after each compaction.
+pub(super) fn rebuild_observed(
+    lines: impl IntoIterator<Item = RolloutItem>,
     mut policy: TruncationPolicy,
+    mut on_line: impl FnMut(&RolloutItem, &History),
+    mut on_compaction: impl FnMut(&History, &str, &History),
 ) -> RebuiltHistory {
     let mut rebuilt = RebuiltHistory::default();
     for line in lines {
+        on_line(&line, &rebuilt.history);
         match line {
             RolloutItem::ResponseItem(item) => {
                 rebuilt.history.record(item, policy);
@@ -44,10 +57,11 @@ pub(crate) fn rebuild(
                 rebuilt.reference = Some(*context);
             }
             RolloutItem::Compacted(compacted) => {
-                match compacted.replacement_history {
-                    Some(items) => rebuilt.history.replace(items),
-                    None => summarise(&mut rebuilt.history, &compacted.message),
-                }
+                let before = std::mem::take(&mut rebuilt.history);
+                let made = || older_replacement(&before, &compacted.message);
+                let items = compacted.replacement_history.unwrap_or_else(made);
+                rebuilt.history.replace(items);
+                on_compaction(&before, &compacted.message, &rebuilt.history);
                 rebuilt.reference = None;
             }
             RolloutItem::EventMsg(EventMsg::ThreadRolledBack(back)) => {
@@ -56,6 +70,7 @@ pub(crate) fn rebuild(
                     rebuilt.reference = None;
                 }
             }
+            RolloutItem::Pins(pins) => rebuilt.pins = pins.pins,
             RolloutItem::EventMsg(EventMsg::TokenCount(count)) => {
                 rebuilt.tokens = count.info.or(rebuilt.tokens);
             }
@@ -66,8 +81,6 @@ pub(crate) fn rebuild(
 }
 
 /// Older files do not contain the history after a compaction; it is made here.
-fn summarise(history: &mut History, message: &str) {
-    let texts = summary::user_texts(history);
-    let items: Vec<ResponseItem> = summary::compacted_history(&texts, message);
-    history.replace(items);
+fn older_replacement(before: &History, message: &str) -> Vec<ResponseItem> {
+    summary::compacted_history(&summary::user_texts(before), message)
 }

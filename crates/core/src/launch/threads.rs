@@ -200,6 +200,7 @@ impl Threads {
             warned_of_startup_files: AtomicBool::default(),
             models_told_of: Mutex::default(),
             last_request: Mutex::default(),
+            pins: Mutex::default(),
             background: Mutex::default(),
         };
         (context, events)
@@ -296,6 +297,7 @@ impl Threads {
             tool_requests,
         );
         tools.search_access = SearchAccess::stored(parts.conversation.had_full_access);
+        context.pins.lock().clone_from(&parts.conversation.pins);
         let mentioned = parts.conversation.mentioned_apps.iter().cloned();
         tools.selected_apps.lock().extend(mentioned);
         // New, so nothing is set yet.

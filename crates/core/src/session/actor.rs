@@ -208,6 +208,9 @@ impl SessionActor {
                     let _ = reply.send(context);
                 }
             }
+            ThreadRequest::Pins(reply) => drop(reply.send(self.pins())),
+            ThreadRequest::Pin(new, reply) => drop(reply.send(self.pin(new))),
+            ThreadRequest::Unpin(id, reply) => drop(reply.send(self.unpin(&id))),
             ThreadRequest::Terminals(reply) => {
                 let _ = reply.send(self.base.tool_services.terminals.running());
             }

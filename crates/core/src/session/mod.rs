@@ -19,6 +19,7 @@ mod notices;
 mod observed_input;
 mod open_questions;
 mod operations;
+mod pins;
 mod questions;
 mod realtime;
 mod realtime_state;

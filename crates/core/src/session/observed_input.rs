@@ -25,6 +25,9 @@ pub(super) fn observed_input(request: &ThreadRequest) -> Option<SessionInput> {
         | ThreadRequest::AgentMail
         | ThreadRequest::Terminals(_)
         | ThreadRequest::Context(_)
+        | ThreadRequest::Pins(_)
+        | ThreadRequest::Pin(..)
+        | ThreadRequest::Unpin(..)
         | ThreadRequest::StopTerminal(..)
         | ThreadRequest::AllowDenied(_)
         | ThreadRequest::StartRealtime(_)

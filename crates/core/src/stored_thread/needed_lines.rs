@@ -20,6 +20,9 @@ pub struct NeededLines {
     usage: Option<u64>,
     /// The latest compaction that has the history after it.
     compaction: Option<u64>,
+    /// What is pinned.
+    #[serde(default)]
+    pins: Option<u64>,
     /// The start of the last turn, and the latest interrupt.
     turn: Option<u64>,
     interrupt: Option<u64>,
@@ -42,6 +45,7 @@ impl NeededLines {
                 }
             }
             ("turn_context", _) => self.settings = here,
+            ("thread_pins", _) => self.pins = here,
             ("event_msg", Some("token_count")) => {
                 self.count = here;
                 if !has_no_usage(line.bytes()) {
@@ -86,6 +90,7 @@ impl NeededLines {
             self.count,
             self.usage,
             self.interrupt,
+            self.pins,
         ];
         let mut lines: Vec<u64> = self.metas.clone();
         lines.extend(single.into_iter().flatten().chain(more));

@@ -51,7 +51,7 @@ impl RemovedLines {
             .map(|(kind, event)| (&**kind, event.as_deref()));
         !matches!(
             kind,
-            Some(("session_meta", _) | ("event_msg", Some("token_count")))
+            Some(("session_meta" | "thread_pins", _) | ("event_msg", Some("token_count")))
         )
     }
 }
@@ -110,7 +110,9 @@ pub(super) fn without_reverted(items: Vec<RolloutItem>) -> Vec<RolloutItem> {
         let still_hold = |line: &RolloutItem| {
             matches!(
                 line,
-                RolloutItem::SessionMeta(_) | RolloutItem::EventMsg(EventMsg::TokenCount(_))
+                RolloutItem::SessionMeta(_)
+                    | RolloutItem::Pins(_)
+                    | RolloutItem::EventMsg(EventMsg::TokenCount(_))
             )
         };
         let removed = kept.split_off(begin);

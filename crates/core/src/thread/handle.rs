@@ -5,20 +5,20 @@ use std::sync::Arc;
 
 use codex_protocol::{
     CodexErrorInfo, ErrorEvent, Event, EventMsg, GuardianAssessmentEvent, Op, ReasoningEffort,
-    ResponseItem, Submission, ThreadId, ThreadSettings, ThreadSettingsPatch,
+    ResponseItem, Submission, ThreadId, ThreadPin, ThreadSettings, ThreadSettingsPatch,
 };
 use codex_realtime::ConversationInputs;
 use codex_rollout::{ClaimError, RolloutWriteError};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::requests::{
-    BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SampleRequest,
-    SettingsError, StartTurnError, SteerError, SteerRequest, ThreadClosed, ThreadRequest,
-    TurnContinuation, TurnSettingsError, TurnSettingsPatch,
+    BackgroundTerminal, McpServerUnavailable, NewPin, NewTurn, PinError, Sample, SampleError,
+    SampleRequest, SettingsError, StartTurnError, SteerError, SteerRequest, ThreadClosed,
+    ThreadRequest, TurnContinuation, TurnSettingsError, TurnSettingsPatch,
 };
 use crate::config::{McpServer, RealtimeStart};
 use crate::events::Emitter;
-use crate::history::ContextSnapshot;
+use crate::history::{ContextSnapshot, user_message, wrapped_pin};
 use crate::input::TurnInput;
 use crate::mcp::{McpServers, RequiredServersFailed};
 use crate::ports::Ids;
@@ -178,6 +178,47 @@ impl Thread {
         let (reply, answer) = oneshot::channel();
         self.send(ThreadRequest::Context(reply)).await?;
         answer.await.map_err(|_| ThreadClosed)
+    }
+
+    /// What is pinned.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn pins(&self) -> Result<Vec<ThreadPin>, ThreadClosed> {
+        let (reply, answer) = oneshot::channel();
+        self.send(ThreadRequest::Pins(reply)).await?;
+        answer.await.map_err(|_| ThreadClosed)
+    }
+
+    /// Pins a text, which may be that of an item. The model gets a text that is of none at once.
+    ///
+    /// # Errors
+    /// The text is too long, there are too many, or the thread cannot be written.
+    pub async fn pin(&self, text: String, item_id: Option<String>) -> Result<ThreadPin, PinError> {
+        let (reply, answer) = oneshot::channel();
+        let is_text = item_id.is_none();
+        let new = NewPin { text, item_id };
+        let closed = |_| PinError::Closed;
+        self.send(ThreadRequest::Pin(new, reply))
+            .await
+            .map_err(closed)?;
+        let (pin, is_new) = answer.await.map_err(|_| PinError::Closed)??;
+        if is_new && is_text {
+            let message = user_message([wrapped_pin(&pin.text)]);
+            self.inject(vec![message]).await.map_err(closed)?;
+        }
+        Ok(pin)
+    }
+
+    /// Takes a pin away.
+    ///
+    /// # Errors
+    /// There is none with this id, or the thread cannot be written.
+    pub async fn unpin(&self, id: String) -> Result<(), PinError> {
+        let (reply, answer) = oneshot::channel();
+        let request = ThreadRequest::Unpin(id, reply);
+        self.send(request).await.map_err(|_| PinError::Closed)?;
+        answer.await.map_err(|_| PinError::Closed)?
     }
 
     /// The commands that run in the background.

@@ -6,11 +6,11 @@ mod started;
 
 pub use handle::{Thread, unreadable_submission};
 pub use requests::{
-    BackgroundTerminal, McpServerUnavailable, NewTurn, Sample, SampleError, SettingsError,
-    StartTurnError, SteerError, TaskKind, ThreadClosed, TurnPlace, TurnSettingsError,
-    TurnSettingsPatch,
+    BackgroundTerminal, McpServerUnavailable, NewTurn, PinError, Sample, SampleError,
+    SettingsError, StartTurnError, SteerError, TaskKind, ThreadClosed, TurnPlace,
+    TurnSettingsError, TurnSettingsPatch,
 };
 pub(crate) use requests::{
-    SampleRequest, SteerRequest, ThreadRequest, TurnContinuation, TurnReply,
+    NewPin, SampleRequest, SteerRequest, ThreadRequest, TurnContinuation, TurnReply,
 };
 pub use started::{SpawnedAgent, StartError, StartedThread};

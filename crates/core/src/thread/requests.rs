@@ -8,8 +8,8 @@ use std::sync::Arc;
 use codex_model_client::ModelError;
 use codex_protocol::{
     ApprovalsReviewer, EnvironmentChoice, GuardianAssessmentEvent, ReasoningEffort,
-    ReasoningSummary, ResponseItem, ServiceTier, Submission, ThreadSettings, ThreadSettingsPatch,
-    TokenUsage, UsageLimits,
+    ReasoningSummary, ResponseItem, ServiceTier, Submission, ThreadPin, ThreadSettings,
+    ThreadSettingsPatch, TokenUsage, UsageLimits,
 };
 use codex_realtime::ConversationInputs;
 use serde_json::Value;
@@ -49,6 +49,12 @@ pub(crate) enum ThreadRequest {
     Terminals(oneshot::Sender<Vec<BackgroundTerminal>>),
     /// Asks what the context is made of.
     Context(oneshot::Sender<ContextSnapshot>),
+    /// Lists what is pinned.
+    Pins(oneshot::Sender<Vec<ThreadPin>>),
+    /// Pins a text. Replies whether it is new.
+    Pin(NewPin, oneshot::Sender<Result<(ThreadPin, bool), PinError>>),
+    /// Takes a pin away.
+    Unpin(String, oneshot::Sender<Result<(), PinError>>),
     /// Asks the model once, without a turn.
     Sample(SampleRequest),
     /// Stops one of them. Replies whether it existed.
@@ -63,6 +69,42 @@ pub(crate) enum ThreadRequest {
     StopRealtime,
     /// The conversation with this number has ended.
     RealtimeEnded(u64, oneshot::Sender<()>),
+}
+
+/// A text that is to be pinned.
+#[derive(Debug)]
+pub(crate) struct NewPin {
+    pub(crate) text: String,
+    /// The item that it is the text of.
+    pub(crate) item_id: Option<String>,
+}
+
+/// Why nothing is pinned, or a pin stays.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PinError {
+    /// There is nothing to pin.
+    #[error("there is no text to pin")]
+    Empty,
+    /// The text is too long.
+    #[error("a pinned text has at most {1} bytes, and this one has {0}")]
+    TooLong(usize, usize),
+    /// There are too many pins.
+    #[error("a thread has at most {0} pins: take others away first")]
+    TooMany(usize),
+    /// All texts together are too long.
+    #[error(
+        "all pinned texts have at most {1} bytes and a quarter of the model's window, and would have {0} bytes: take others away first"
+    )]
+    NoRoom(usize, usize),
+    /// There is no such pin.
+    #[error("pin not found: {0}")]
+    Missing(String),
+    /// Another process writes the thread.
+    #[error("{0}")]
+    Claimed(String),
+    /// The thread is closed.
+    #[error("internal error; agent loop died unexpectedly")]
+    Closed,
 }
 
 /// A turn that is to start, and the settings that it changes for itself and those after it.

@@ -14,6 +14,8 @@ export type ThreadContextPartKind =
   | "memories"
   /** Permissions, modes, the environment and other messages of the engine. */
   | "settings"
+  /** What the user has pinned. */
+  | "pins"
   /** Summaries of compactions. */
   | "summaries"
   /** What the user wrote. */

@@ -696,6 +696,11 @@ export type { ThreadCheckpointRestoredNotification } from "./ThreadCheckpointRes
 export type { ThreadClosedNotification } from "./ThreadClosedNotification";
 export type { ThreadCompactStartParams } from "./ThreadCompactStartParams";
 export type { ThreadCompactStartResponse } from "./ThreadCompactStartResponse";
+export type { ThreadCompaction } from "./ThreadCompaction";
+export type { ThreadCompactionReadParams } from "./ThreadCompactionReadParams";
+export type { ThreadCompactionReadResponse } from "./ThreadCompactionReadResponse";
+export type { ThreadCompactionRestoreParams } from "./ThreadCompactionRestoreParams";
+export type { ThreadCompactionRestoreResponse } from "./ThreadCompactionRestoreResponse";
 export type { ThreadContextPart } from "./ThreadContextPart";
 export type { ThreadContextPartKind } from "./ThreadContextPartKind";
 export type { ThreadContextReadParams } from "./ThreadContextReadParams";
@@ -706,6 +711,7 @@ export type { ThreadDecrementElicitationResponse } from "./ThreadDecrementElicit
 export type { ThreadDeleteParams } from "./ThreadDeleteParams";
 export type { ThreadDeleteResponse } from "./ThreadDeleteResponse";
 export type { ThreadDeletedNotification } from "./ThreadDeletedNotification";
+export type { ThreadDroppedItem } from "./ThreadDroppedItem";
 export type { ThreadEnvironment } from "./ThreadEnvironment";
 export type { ThreadExtra } from "./ThreadExtra";
 export type { ThreadForkParams } from "./ThreadForkParams";
@@ -755,6 +761,13 @@ export type { ThreadMetadataGitInfoUpdateParams } from "./ThreadMetadataGitInfoU
 export type { ThreadMetadataUpdateParams } from "./ThreadMetadataUpdateParams";
 export type { ThreadMetadataUpdateResponse } from "./ThreadMetadataUpdateResponse";
 export type { ThreadNameUpdatedNotification } from "./ThreadNameUpdatedNotification";
+export type { ThreadPin } from "./ThreadPin";
+export type { ThreadPinAddParams } from "./ThreadPinAddParams";
+export type { ThreadPinAddResponse } from "./ThreadPinAddResponse";
+export type { ThreadPinListParams } from "./ThreadPinListParams";
+export type { ThreadPinListResponse } from "./ThreadPinListResponse";
+export type { ThreadPinRemoveParams } from "./ThreadPinRemoveParams";
+export type { ThreadPinRemoveResponse } from "./ThreadPinRemoveResponse";
 export type { ThreadPredictionRequestParams } from "./ThreadPredictionRequestParams";
 export type { ThreadPredictionRequestResponse } from "./ThreadPredictionRequestResponse";
 export type { CompletedThreadPredictionResult, FailedThreadPredictionResult, ThreadPredictionResult } from "./ThreadPredictionResult";

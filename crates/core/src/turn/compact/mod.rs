@@ -18,7 +18,7 @@ use codex_rollout::LineKind;
 
 use crate::context;
 use crate::events::TurnEmitter;
-use crate::history::{Conversation, summary};
+use crate::history::{Conversation, summary, user_message, wrapped_pin};
 use crate::session_context::SessionBeginning;
 use crate::turn::finish::finish;
 use crate::turn::guard::TurnGuard;
@@ -160,6 +160,11 @@ impl RunningTurn<'_> {
             self.compact_locally(phase, item.id()).await?
         };
         // From here on nothing fails and nothing waits.
+        let pins = self.scope.session.pins.lock().clone();
+        let pinned = pins
+            .iter()
+            .map(|pin| user_message([wrapped_pin(&pin.text)]));
+        items.splice(0..0, pinned);
         self.conversation.reference = None;
         if phase == CompactionPhase::MidTurn {
             let at = context_index(&items);
