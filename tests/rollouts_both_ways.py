@@ -114,11 +114,22 @@ def record(binary, home, cwd, arguments=()):
     thread = server.call("thread/start", {"cwd": cwd, "persistExtendedHistory": True})["thread"]["id"]
     for text in TEXTS:
         server.turn(thread, text)
+        pin(server, thread)
     server.call("thread/name/set", {"threadId": thread, "name": "A name"})
     server.call("thread/metadata/update", {"threadId": thread, "gitInfo": {"branch": "topic"}})
     turns = shapes(server.call("thread/read", {"threadId": thread, "includeTurns": True})["thread"])
     server.end()
     return thread, turns
+
+
+def pin(server, thread):
+    """Pins an item, which is a line that only ours writes."""
+    try:
+        turn = server.call("thread/turns/list", {"threadId": thread, "limit": 1})["data"][0]
+        item = next(item["id"] for item in turn["items"] if item["type"] == "agentMessage")
+        server.call("thread/pin/add", {"threadId": thread, "turnId": turn["id"], "itemId": item})
+    except RuntimeError:
+        pass  # Not ours, or one that has no such method.
 
 
 def shapes(thread):
