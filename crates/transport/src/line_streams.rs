@@ -111,7 +111,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_does_not_read_holds_up_its_own_stream_alone() {
-        let (mut streams, _handler, outbox) = line_streams(Limits::ONE_OF_MANY, "");
+        let (mut streams, handler, outbox) = line_streams(Limits::ONE_OF_MANY, "");
         let mut line = vec![b'x'; 600 * 1024];
         line.push(b'\n');
         streams.output.write_all(&line).await.unwrap();
@@ -126,6 +126,7 @@ mod tests {
         }
         assert!(outbox.next().await.unwrap().byte_count() < 2 * line.len());
         outbox.cut_off();
+        drop(handler);
         // Whoever writes learns that the client is gone.
         while streams.output.write_all(&line).await.is_ok() {}
     }
