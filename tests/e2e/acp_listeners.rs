@@ -86,8 +86,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> RemoteEditor<S> {
     }
 
     async fn receive(&mut self) -> Value {
-        let message = self.socket.receive().await.unwrap();
-        let message = message.expect("the agent has closed the connection");
+        // None if the agent has closed the connection.
+        let message = self.socket.receive().await.unwrap().unwrap();
         assert_eq!(message["jsonrpc"], "2.0", "{message}");
         if message["method"] == "session/update" {
             self.updates.push(message["params"]["update"].clone());
