@@ -8,6 +8,7 @@ use codex_test_support::{AppServer, HttpReply, Latch, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::escapes::wait_until;
 use crate::hooks::{self, hook};
 use crate::setup::{experimental_server, scripted_home, untrusted_home};
 
@@ -35,6 +36,11 @@ fn copies(home: &TempDir) -> usize {
     fs::read_dir(home.path().join("accepted-input")).map_or(0, Iterator::count)
 }
 
+/// Copies are removed once the file of the thread has the input, and nobody waits for that.
+fn no_copies(home: &TempDir) {
+    wait_until("the copies are removed", || copies(home) == 0);
+}
+
 fn steer(thread: &str, turn: &Value, text: &str) -> Value {
     let input = json!([{ "type": "text", "text": text }]);
     json!({ "threadId": thread, "expectedTurnId": turn["id"], "input": input })
@@ -55,7 +61,7 @@ async fn first_message_behind_a_slow_hook_is_listed_after_a_kill() {
         message_texts(&mut server, &thread).await,
         ["the only message"]
     );
-    assert_eq!(copies(&home), 0);
+    no_copies(&home);
     let resumed = server
         .result("thread/resume", json!({ "threadId": thread }))
         .await;
@@ -107,7 +113,7 @@ async fn every_message_that_was_replied_to_is_there_after_an_immediate_kill() {
     for text in expected {
         assert_eq!(sent.matches(&format!("\"{text}\"")).count(), 1, "{sent}");
     }
-    assert_eq!(copies(&home), 0);
+    no_copies(&home);
     server.finish().await.unwrap();
 }
 
@@ -172,7 +178,7 @@ async fn message_that_a_hook_refused_does_not_come_back() {
     let mut server = experimental_server(&home).await;
     let thread = server.start_thread().await;
     server.run_turn(&thread, "refused").await;
-    assert_eq!(copies(&home), 0);
+    no_copies(&home);
     server.kill().await.unwrap();
     let mut server = experimental_server(&home).await;
     assert_eq!(listed_previews(&mut server).await, [] as [Value; 0]);
@@ -226,7 +232,7 @@ async fn input_of_a_thread_from_a_file_elsewhere_is_there_after_a_kill() {
     experimental_server(&home).await.kill().await.unwrap();
     let stored = fs::read_to_string(path.as_str().unwrap()).unwrap();
     assert_eq!(stored.matches("\"message\":\"after\"").count(), 1);
-    assert_eq!(copies(&home), 0);
+    no_copies(&home);
 }
 
 #[tokio::test]
@@ -262,11 +268,11 @@ async fn steered_input_is_in_its_turn_after_the_client_left() {
     let home = scripted_home(&model, "");
     let (server, thread, turn) = steered_turn(&home, &model).await;
     server.finish().await.unwrap();
-    assert_eq!(copies(&home), 0);
 
     let mut server = experimental_server(&home).await;
     let texts = message_texts(&mut server, &thread).await;
     assert_eq!(texts, ["begin", "first", "second"]);
+    no_copies(&home);
     let read = json!({ "threadId": thread, "includeTurns": true });
     let read = server.result("thread/read", read).await;
     assert_eq!(read["thread"]["turns"].as_array().unwrap().len(), 1);
@@ -282,7 +288,7 @@ async fn steered_input_is_given_up_with_the_turn_that_the_user_stops() {
     let params = json!({ "threadId": thread, "turnId": turn["id"] });
     server.result("turn/interrupt", params).await;
     server.completed_turn().await;
-    assert_eq!(copies(&home), 0);
+    no_copies(&home);
     assert_eq!(message_texts(&mut server, &thread).await, ["begin"]);
     server.finish().await.unwrap();
 }
@@ -306,7 +312,7 @@ async fn steered_input_behind_an_open_question_is_there_after_the_client_left() 
     let mut server = experimental_server(&home).await;
     let texts = message_texts(&mut server, &thread).await;
     assert_eq!(texts, ["begin", "meanwhile"]);
-    assert_eq!(copies(&home), 0);
+    no_copies(&home);
     server.finish().await.unwrap();
 }
 
@@ -349,7 +355,7 @@ async fn steered_input_is_in_the_turn_that_a_compaction_replaces() {
     server.completed_turn().await;
     let texts = message_texts(&mut server, &thread).await;
     assert_eq!(texts, ["begin", "first", "second"]);
-    assert_eq!(copies(&home), 0);
+    no_copies(&home);
     server.finish().await.unwrap();
 }
 
@@ -364,5 +370,5 @@ async fn message_behind_a_slow_hook_is_given_up_with_the_turn_that_the_user_stop
     server.result("turn/interrupt", params).await;
     server.completed_turn().await;
     server.finish().await.unwrap();
-    assert_eq!(copies(&home), 0);
+    no_copies(&home);
 }
