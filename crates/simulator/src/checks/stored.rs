@@ -135,8 +135,8 @@ fn collect(entries: &[RecordEntry]) -> Facts {
                     facts.has_message.insert(thread.to_owned());
                 }
             }
-            RecordKind::Received if message["method"] == "turn/completed" && is_ending => {}
             // A turn that waits for an answer when the server ends goes on in the next process.
+            RecordKind::Received if message["method"] == "turn/completed" && is_ending => {}
             RecordKind::Received if message["method"] == "turn/completed" => {
                 let params = &message["params"];
                 if params["turn"]["status"] == "interrupted" {
