@@ -81,6 +81,26 @@ pub fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     open(path, &mut options)?.write_all(bytes)
 }
 
+/// Brings a file that is there onto the disk, with its entry.
+///
+/// # Errors
+pub fn synchronise(path: &Path) -> io::Result<()> {
+    // Some systems want the right to write.
+    open(path, OpenOptions::new().append(true))?.sync_data()?;
+    synchronise_entry(path);
+    Ok(())
+}
+
+/// Brings the entry of a file or folder in its folder onto the disk: after that, a power cut neither takes a new name away nor
+/// brings an old one back. Some systems and file systems do this by themselves and do not let a program ask for it.
+pub fn synchronise_entry(path: &Path) {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let synchronised = File::open(folder).and_then(|folder| folder.sync_all());
+    if let Err(error) = synchronised {
+        tracing::debug!(path = %path.display(), %error, "the entry of a file is not synchronised");
+    }
+}
+
 /// Makes the entries of a home folder private that an older release created. The folder itself keeps its mode, as
 /// it may contain files of other programs.
 pub fn tighten_home(home: &Path) {

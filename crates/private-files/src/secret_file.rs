@@ -36,6 +36,7 @@ pub fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     file.write_all(text)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
+    crate::synchronise_entry(path);
     Ok(())
 }
 

@@ -1,4 +1,5 @@
-//! Appends metadata lines (a thread's name, its git facts) to a rollout or to a shared JSONL file.
+//! Appends metadata lines (a thread's name, its git facts) to a rollout or to a shared JSONL file. They are on the disk when that
+//! returns.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -33,7 +34,7 @@ pub fn amend(
     if let Ok(modified) = modified {
         file.set_modified(modified)?;
     }
-    Ok(())
+    file.sync_data()
 }
 
 /// Appends a value to a JSONL file and creates the file if it does not exist.
@@ -46,7 +47,10 @@ pub fn append_line(path: &Path, value: &impl Serialize) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     let mut file = codex_private_files::open(path, &mut options)?;
-    append(&mut file, line)
+    append(&mut file, line)?;
+    file.sync_data()?;
+    codex_private_files::synchronise_entry(path);
+    Ok(())
 }
 
 /// Appends `line`, after a line break if the last line of the file is incomplete.

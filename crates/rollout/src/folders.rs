@@ -91,14 +91,14 @@ pub fn archive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, M
     let folder = home.join(ARCHIVED);
     codex_private_files::create_dir_all(&folder)?;
     let target = folder.join(name);
-    fs::rename(&real, &target)?;
+    move_file(&real, &target)?;
     // Older files of the thread move too: left behind, they would be taken for the thread.
     while let Some(earlier) = crate::find(home, thread) {
         let target = folder.join(name_for(&earlier, thread)?);
         if target.exists() {
             break;
         }
-        fs::rename(earlier, target)?;
+        move_file(&earlier, &target)?;
     }
     Ok(target)
 }
@@ -110,9 +110,9 @@ pub fn archive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, M
 pub fn delete(home: &Path, path: &Path, thread: &ThreadId) -> io::Result<()> {
     let mut next = Some(path.to_owned());
     while let Some(path) = next {
-        match fs::remove_file(path) {
+        match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+            _ => codex_private_files::synchronise_entry(&path),
         }
         next = crate::find(home, thread).or_else(|| find_archived(home, thread));
     }
@@ -147,8 +147,20 @@ fn move_to_its_day(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBu
     let folder = folder_path(&home.join(SESSIONS), &day.ok_or_else(other)?);
     codex_private_files::create_dir_all(&folder)?;
     let target = folder.join(name);
-    fs::rename(path, &target)?;
+    move_file(path, &target)?;
     Ok(target)
+}
+
+/// Moves a file. Both that and its content are on the disk when this returns.
+fn move_file(from: &Path, to: &Path) -> io::Result<()> {
+    File::options().append(true).open(from)?.sync_data()?;
+    fs::rename(from, to)?;
+    // The folder may be new, with those around it.
+    for entry in to.ancestors().take(5) {
+        codex_private_files::synchronise_entry(entry);
+    }
+    codex_private_files::synchronise_entry(from);
+    Ok(())
 }
 
 /// The folder in which a file of `folder` is after its thread was archived or unarchived, relative to the home folder.

@@ -28,6 +28,7 @@ mod ordinals;
 mod path;
 mod persist;
 mod scan;
+mod synchroniser;
 mod writer;
 
 pub use amend::{amend, append_line};

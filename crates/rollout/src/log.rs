@@ -268,6 +268,28 @@ impl RolloutLog {
         }
     }
 
+    /// Waits until everything appended so far is on the disk, where a power cut does not take it away.
+    ///
+    /// # Errors
+    /// A line could not be written, or the file not be synchronised.
+    pub fn synchronise(
+        &self,
+    ) -> impl Future<Output = Result<(), RolloutWriteError>> + Send + use<> {
+        let path = self.path().to_owned();
+        let (flushed, synchroniser) = (self.flush(), self.writer.synchroniser.clone());
+        async move {
+            flushed.await?;
+            let synchronised = synchroniser.synchronise(path.clone()).await;
+            let path = path.display().to_string();
+            synchronised.map_err(|source| RolloutWriteError::Io { path, source })
+        }
+    }
+
+    /// Something was written to another file that belongs to the thread: it is synchronised soon.
+    pub fn synchronise_soon(&self, other: &Path) {
+        self.writer.synchroniser.written(other);
+    }
+
     fn send(&mut self, bytes: Vec<u8>) {
         let path = self.path().to_owned();
         self.request(WriteRequest::Append { path, bytes });

@@ -25,6 +25,7 @@ use crate::claim::PendingRelease;
 use crate::ordinals::{
     begin_with_ordinal, first_line_length, has_ordinals, next_ordinal, number_lines,
 };
+use crate::synchroniser::Synchroniser;
 
 /// Limit on open files. Above it, a file that is not in use is closed.
 const OPEN_FILES: usize = 64;
@@ -65,6 +66,7 @@ pub struct RolloutWriter {
     thread: Thread,
     /// Set when the queue must be written without waiting for more.
     urgent: Arc<AtomicBool>,
+    pub(crate) synchroniser: Synchroniser,
 }
 
 impl RolloutWriter {
@@ -83,6 +85,7 @@ impl RolloutWriter {
     /// The thread cannot be started.
     pub fn start_observed(observer: WriteObserver) -> io::Result<Self> {
         let (requests, received) = channel();
+        let synchroniser = Synchroniser::start()?;
         let mut files = WriterFiles {
             open: HashMap::new(),
             gathered: HashMap::new(),
@@ -90,6 +93,7 @@ impl RolloutWriter {
             numbers: HashMap::new(),
             unreported: HashSet::new(),
             observer,
+            synchroniser: synchroniser.clone(),
         };
         let urgent = Arc::new(AtomicBool::new(false));
         let urgency = Arc::clone(&urgent);
@@ -100,6 +104,7 @@ impl RolloutWriter {
             requests,
             thread: thread.thread().clone(),
             urgent,
+            synchroniser,
         })
     }
 
@@ -132,6 +137,7 @@ struct WriterFiles {
     /// Files written to since the observer was last called for them.
     unreported: HashSet<PathBuf>,
     observer: WriteObserver,
+    synchroniser: Synchroniser,
 }
 
 impl fmt::Debug for WriterFiles {
@@ -329,6 +335,7 @@ impl WriterFiles {
                 return;
             }
         }
+        self.synchroniser.written(&path);
         self.unreported.insert(path);
     }
 

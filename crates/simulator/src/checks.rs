@@ -32,7 +32,7 @@ pub(crate) fn check(plan: &Plan, outcome: &SimulationOutcome) -> Vec<Problem> {
     conversation::check(&outcome.entries, &mut problems);
     commands::check(plan, &outcome.entries, &mut problems);
     if outcome.failure.is_none() {
-        stored::check(&outcome.entries, &mut problems);
+        stored::check(plan, &outcome.entries, &mut problems);
     }
     problems
 }

@@ -176,7 +176,7 @@ async fn serve(request: ProcessRequest) {
     }
     record::add(RecordKind::Finish, 0, "");
     if plan.kills.get(phase).is_some() {
-        machine::end(Ending::Killed);
+        machine::end_killed();
     }
 }
 

@@ -23,6 +23,9 @@ pub(crate) struct Plan {
     /// When the disk has no room in the last phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_disk: Option<FullDisk>,
+    /// Whether the kills are power cuts: what was not synchronised is in any state.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cuts_power: bool,
 }
 
 /// The effects on files that need room and find none.
@@ -169,6 +172,7 @@ impl Plan {
             actions,
             kills,
             full_disk: None,
+            cuts_power: false,
         }
     }
 
@@ -181,6 +185,18 @@ impl Plan {
             after: random.below(1 << after),
             count: 1 + random.below(1 << count),
         });
+        self
+    }
+
+    /// The same with power cuts in place of kills, at least one.
+    #[must_use]
+    pub(crate) fn with_power_cuts(mut self) -> Self {
+        let mut random = SeededRandom::of(self.seed, 31);
+        if self.kills.is_empty() {
+            let scale = random.below(11);
+            self.kills.push(1 + random.below(1 << scale));
+        }
+        self.cuts_power = true;
         self
     }
 

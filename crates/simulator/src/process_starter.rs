@@ -18,7 +18,7 @@ const LIMIT: u32 = 60;
 const NO_KILL: u64 = u64::MAX;
 
 /// The numbers before a request.
-const HEADER: usize = 6;
+const HEADER: usize = 7;
 
 /// The process that starts simulated ones. It ends when this is dropped.
 #[derive(Debug)]
@@ -70,6 +70,7 @@ impl ProcessStarter {
             text.len() as u64,
             full.after,
             full.count,
+            u64::from(request.plan.cuts_power && kill.is_some()),
         ];
         let mut message: Vec<u8> = header
             .iter()
@@ -104,6 +105,7 @@ fn start_next(taken: &mut File, sent: &mut File, record: &Path, errors: &Path) -
         now: number(1),
         kill_after: Some(number(2)).filter(|kill| *kill != NO_KILL),
         full_disk: Some((number(4), number(5))).filter(|(_, count)| *count > 0),
+        cuts_power: number(6) > 0,
     };
     // SAFETY: this process has one thread.
     match unsafe { libc::fork() } {

@@ -1,4 +1,4 @@
-//! The program: `codex-simulator --seeds N [--seed S] [--seconds T] [--jobs J] [--full-disk]`.
+//! The program: `codex-simulator --seeds N [--seed S] [--seconds T] [--jobs J] [--full-disk] [--power-cut]`.
 #![allow(unsafe_code, clippy::print_stdout, clippy::print_stderr)]
 
 use std::os::unix::process::CommandExt;
@@ -30,6 +30,8 @@ struct Arguments {
     hashes: bool,
     /// Whether the disk of each simulation is full for a while.
     fills_disk: bool,
+    /// Whether kills are power cuts.
+    cuts_power: bool,
 }
 
 /// Runs what the arguments say.
@@ -58,6 +60,7 @@ fn arguments() -> anyhow::Result<Arguments> {
         shrinks: true,
         hashes: false,
         fills_disk: false,
+        cuts_power: false,
     };
     let mut rest = std::env::args().skip(1);
     while let Some(name) = rest.next() {
@@ -77,6 +80,7 @@ fn arguments() -> anyhow::Result<Arguments> {
             "--print" => arguments.prints = true,
             "--no-shrink" => arguments.shrinks = false,
             "--full-disk" => arguments.fills_disk = true,
+            "--power-cut" => arguments.cuts_power = true,
             "--hashes" => arguments.hashes = true,
             _ => bail!("unknown argument {name}"),
         }
@@ -164,6 +168,9 @@ fn run_seeds(arguments: &Arguments, job: u64) -> anyhow::Result<bool> {
         let mut plan = Plan::of_seed(seed);
         if arguments.fills_disk {
             plan = plan.with_full_disk();
+        }
+        if arguments.cuts_power {
+            plan = plan.with_power_cuts();
         }
         let outcome = worker.run(&plan)?;
         if arguments.prints {

@@ -88,6 +88,13 @@ fn full_disks_lose_nothing_that_was_stored() {
 }
 
 #[test]
+fn power_cuts_lose_nothing_that_was_synchronised() {
+    if can_simulate() {
+        passes(&["--seeds", "60", "--jobs", "2", "--power-cut", "--no-shrink"]);
+    }
+}
+
+#[test]
 fn seeds_that_failed_before_pass() {
     if can_simulate() {
         let seeds = FAILED_BEFORE.map(|(seed, _)| seed.to_string());

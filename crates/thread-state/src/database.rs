@@ -201,7 +201,8 @@ impl ThreadState {
         let mut connection = Connection::open(&self.path)?;
         connection.busy_timeout(TIME_LIMIT)?;
         connection.pragma_update(None, "journal_mode", "wal")?;
-        connection.pragma_update(None, "synchronous", "normal")?;
+        // What is acknowledged is on the disk: these are rare changes that users and clients make.
+        connection.pragma_update(None, "synchronous", "full")?;
         if version(&connection)? < VERSION {
             self.create_tables(&mut connection)?;
         }

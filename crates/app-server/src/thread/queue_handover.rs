@@ -42,7 +42,13 @@ pub(crate) fn end_left_handovers(
     let locks = ThreadLocks::of_home(home);
     for handover in left {
         if let Some(_lock) = lock_of(&locks, &handover.queued.id) {
-            let is_stored = log.is_some_and(|log| has_message(log, &handover));
+            let has_turn = log.filter(|log| has_message(log, &handover));
+            // The process before may not have come to that.
+            let is_synchronised = |log| codex_private_files::synchronise(log).is_ok();
+            let is_stored = has_turn.is_some();
+            if has_turn.is_some_and(|log| !is_synchronised(log)) {
+                continue;
+            }
             state.end_handover(&handover.queued.id, is_stored)?;
         }
     }

@@ -109,7 +109,7 @@ impl Actor {
         let Some(handed_over) = self.follow_up.handed_over.take_if(is_of_turn) else {
             return;
         };
-        match self.thread.flush().await {
+        match self.thread.synchronise().await {
             Ok(()) => {
                 self.logged(self.state().end_handover(&handed_over.entry, true));
             }

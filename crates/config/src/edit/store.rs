@@ -81,6 +81,7 @@ impl LockedFile {
             return Err(EditError::VersionConflict);
         }
         temporary.persist(&self.file).map_err(|error| error.error)?;
+        codex_private_files::synchronise_entry(&self.file);
         Ok(())
     }
 }

@@ -332,17 +332,31 @@ impl Emitter {
 
     /// Waits until all lines so far are written.
     pub(crate) async fn flush(&self) -> Result<(), RolloutWriteError> {
+        self.gathered().await;
+        let flushed = self.with_log(|log| log.flush());
+        match flushed {
+            Some(flushed) => flushed.await,
+            None => Ok(()),
+        }
+    }
+
+    /// Waits until all lines so far are on the disk, where a power cut does not take them away.
+    pub(crate) async fn synchronise(&self) -> Result<(), RolloutWriteError> {
+        self.gathered().await;
+        let synchronised = self.with_log(|log| log.synchronise());
+        match synchronised {
+            Some(synchronised) => synchronised.await,
+            None => Ok(()),
+        }
+    }
+
+    async fn gathered(&self) {
         loop {
             let gathered = self.0.gathered.notified();
             if !self.0.state.lock().gathering {
                 break;
             }
             gathered.await;
-        }
-        let flushed = self.with_log(|log| log.flush());
-        match flushed {
-            Some(flushed) => flushed.await,
-            None => Ok(()),
         }
     }
 

@@ -74,6 +74,11 @@ impl SavedInput {
         })
     }
 
+    /// The file of the copy.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// The id of the item that it becomes.
     pub(crate) fn item(&self) -> &str {
         &self.item

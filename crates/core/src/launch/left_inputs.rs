@@ -62,6 +62,7 @@ async fn write_left(
     };
     let found = look_for(&path, content)?;
     if found.has_input {
+        codex_private_files::synchronise(&path)?;
         return left.remove();
     }
     let length = path.metadata()?.len();
@@ -70,7 +71,7 @@ async fn write_left(
     let mut log = RolloutLog::existing(writer.clone(), place).claimed(claim);
     log.claim().map_err(io::Error::other)?;
     append(&mut log, clock.now(), content, &found).await;
-    log.flush().await.map_err(io::Error::other)?;
+    log.synchronise().await.map_err(io::Error::other)?;
     left.remove()
 }
 

@@ -235,7 +235,7 @@ impl SessionActor {
         let goes_on = self.questions.waits_for_person();
         if goes_on {
             // The file ends as it is, so that the turn can be continued and asks again.
-            let _ = self.context.emitter.flush().await;
+            let _ = self.context.emitter.synchronise().await;
             self.context.emitter.end_log();
         }
         if let Some(running) = self.running() {
@@ -262,7 +262,7 @@ impl SessionActor {
         }
         self.base.tool_services.terminals.stop_all().await;
         self.run_end_hooks().await;
-        if let Err(error) = self.context.emitter.flush().await {
+        if let Err(error) = self.context.emitter.synchronise().await {
             self.warn("", format!("The conversation could not be saved: {error}"));
         }
         self.context.emitter.emit("", EventMsg::ShutdownComplete);

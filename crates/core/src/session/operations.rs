@@ -226,7 +226,10 @@ impl SessionActor {
         };
         let home = &self.context.config.services.threads_home;
         match SavedInput::save(home, &content) {
-            Ok(saved) => input.saved = Some(Arc::new(saved)),
+            Ok(saved) => {
+                emitter.with_log(|log| log.synchronise_soon(saved.path()));
+                input.saved = Some(Arc::new(saved));
+            }
             Err(error) => tracing::warn!(%error, "an accepted input is not saved before its turn"),
         }
     }

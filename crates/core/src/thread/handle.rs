@@ -305,7 +305,7 @@ impl Thread {
         self.send(ThreadRequest::StopRealtime).await
     }
 
-    /// Creates the file of a thread that has none yet. Returns once it is written.
+    /// Creates the file of a thread that has none yet. Returns once it is on the disk.
     ///
     /// # Errors
     /// It cannot be written.
@@ -313,7 +313,7 @@ impl Thread {
         if self.emitter.begin_file() {
             self.emitter.materialise(None);
         }
-        self.flush().await
+        self.synchronise().await
     }
 
     /// Waits until all events so far can be read from the file.
@@ -322,6 +322,14 @@ impl Thread {
     /// Something could not be written.
     pub async fn flush(&self) -> Result<(), RolloutWriteError> {
         self.emitter.flush().await
+    }
+
+    /// Waits until all events so far are on the disk, where a power cut does not take them away.
+    ///
+    /// # Errors
+    /// Something could not be written or synchronised.
+    pub async fn synchronise(&self) -> Result<(), RolloutWriteError> {
+        self.emitter.synchronise().await
     }
 
     /// The current settings.

@@ -124,7 +124,7 @@ impl RunningTurn<'_> {
         }
     }
 
-    /// Removes the copy of an input once the file of the thread has it.
+    /// Removes the copy of an input once the file of the thread has it, on the disk.
     fn end_when_stored(&self, saved: Option<Arc<SavedInput>>) {
         let Some(saved) = saved else {
             return;
@@ -133,7 +133,7 @@ impl RunningTurn<'_> {
         let emitter = self.scope.session.emitter.clone();
         tokio::spawn(async move {
             // Otherwise the next process finds the copy, and looks into the file.
-            if emitter.flush().await.is_ok() {
+            if emitter.synchronise().await.is_ok() {
                 saved.end();
             }
         });

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use crate::engine::AUDITOR;
+use crate::plan::Plan;
 use crate::problem::Problem;
 use crate::record::{RecordEntry, RecordKind};
 
@@ -44,11 +45,20 @@ struct Facts {
     stored: Vec<(Value, Value)>,
 }
 
-pub(super) fn check(entries: &[RecordEntry], problems: &mut Vec<Problem>) {
-    let mut facts = collect(&before_full_disk(entries));
+/// What was told so many nanoseconds before a power cut is on the disk.
+const SYNCHRONISED_AFTER: u64 = 1_000_000_000;
+
+pub(super) fn check(plan: &Plan, entries: &[RecordEntry], problems: &mut Vec<Problem>) {
+    let kept = if plan.cuts_power {
+        &before_power_cuts(entries)
+    } else {
+        entries
+    };
+    let mut facts = collect(&before_full_disk(kept));
     // A turn is stored however full the disk was, unless the client was warned.
-    facts.turns = collect(entries).turns;
+    facts.turns = collect(kept).turns;
     facts.turns.retain(|thread, _| !is_unsaved(thread, entries));
+    check_stores(&facts, problems);
     check_turns(&facts, problems);
     check_queue(&facts, problems);
     check_accepted(&facts, problems);
@@ -66,6 +76,47 @@ fn before_full_disk(entries: &[RecordEntry]) -> Vec<RecordEntry> {
         !is_told || entry.at < until
     };
     entries.iter().filter(counts).cloned().collect()
+}
+
+/// The requests whose changes are on the disk when they are replied to.
+const SYNCHRONISED: [&str; 6] = [
+    "config/value/write",
+    "thread/archive",
+    "thread/goal/set",
+    "thread/name/set",
+    "thread/queue/add",
+    "thread/unarchive",
+];
+
+/// Without what clients were told just before a power cut and may be missing.
+fn before_power_cuts(entries: &[RecordEntry]) -> Vec<RecordEntry> {
+    let is_begin = |(_, entry): &(usize, &RecordEntry)| entry.kind == RecordKind::Phase;
+    let begins = entries.iter().enumerate().filter(is_begin);
+    // The last entry of each process, but that of the one that looks at what is stored.
+    let cuts = begins.filter_map(|(at, _)| Some(entries.get(at.checked_sub(1)?)?.at));
+    let cuts: Vec<u64> = cuts.collect();
+    let mut requests = BTreeMap::new();
+    let mut kept = Vec::new();
+    for entry in entries {
+        let key = (entry.connection, entry.value["id"].to_string());
+        let method = entry.value["method"].as_str();
+        if entry.kind == RecordKind::Sent
+            && let Some(method) = method
+        {
+            requests.insert(key, method.to_owned());
+        } else if entry.kind == RecordKind::Received {
+            let replied = requests.get(&key).filter(|_| method.is_none());
+            let is_synchronised =
+                replied.is_some_and(|method| SYNCHRONISED.contains(&method.as_str()));
+            let cut = cuts.iter().find(|cut| entry.at <= **cut);
+            let is_late = cut.is_some_and(|cut| cut - entry.at < SYNCHRONISED_AFTER);
+            if is_late && !is_synchronised {
+                continue;
+            }
+        }
+        kept.push(entry.clone());
+    }
+    kept
 }
 
 /// Whether a client was told that a thread cannot be saved.
@@ -268,6 +319,33 @@ fn may_be_left_out(item: &Value, turn: &Value, kept: &Value) -> bool {
         Some("agentMessage") => was_cut,
         Some("commandExecution") => item["status"] == "declined" && turn["status"] == "interrupted",
         _ => false,
+    }
+}
+
+/// Whatever happened, the stores can be read, and each thread that is listed.
+fn check_stores(facts: &Facts, problems: &mut Vec<Problem>) {
+    for (request, reply) in &facts.stored {
+        let method = request["method"].as_str().unwrap_or_default();
+        if matches!(method, "thread/list" | "config/read") && reply["result"].is_null() {
+            problems.push(Problem {
+                rule: "every store can be read",
+                details: format!("{method}: {reply}"),
+            });
+        }
+        let listed = reply["result"]["data"].as_array().into_iter().flatten();
+        for thread in listed.filter_map(|thread| thread["id"].as_str()) {
+            // One of a reply that was cut off is not known here.
+            let reads = |(request, _): &(Value, Value)| {
+                request["method"] == "thread/read" && request["params"]["threadId"] == thread
+            };
+            let is_asked_for = facts.stored.iter().any(reads);
+            if method == "thread/list" && is_asked_for && facts.stored_turns(thread).is_none() {
+                problems.push(Problem {
+                    rule: "a thread that is listed can be read",
+                    details: thread.to_owned(),
+                });
+            }
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::functions::{refuse, time_of_day};
+use super::power;
 use super::random::SeededRandom;
 use super::scheduler::{self, BEGIN, Ending};
 use super::system_call::system_call;
@@ -80,7 +81,7 @@ fn has_room() -> bool {
 pub(super) fn effect(act: impl FnOnce() -> isize, done: impl FnOnce(isize)) -> isize {
     scheduler::may_exchange();
     if is_last_effect().is_some() {
-        scheduler::end_process(Ending::Killed);
+        end_killed();
     }
     let result = act();
     if result >= 0 {
@@ -101,7 +102,7 @@ pub(super) fn write(file: c_int, length: usize, act: impl Fn(usize) -> isize) ->
         if pages > 0 {
             act(usize::try_from(random.below(pages as u64 + 1)).unwrap_or_default() * 4096);
         }
-        scheduler::end_process(Ending::Killed);
+        end_killed();
     }
     if !has_room() {
         // A part of it may still fit.
@@ -115,6 +116,25 @@ pub(super) fn write(file: c_int, length: usize, act: impl Fn(usize) -> isize) ->
     let result = act(length);
     touch_file(file);
     result
+}
+
+/// What the file has is on the disk. The process may be killed before.
+pub(super) fn synchronise(file: c_int) {
+    scheduler::may_exchange();
+    if power::is_noted() {
+        if is_last_effect().is_some() {
+            end_killed();
+        }
+        power::synchronise(file);
+    }
+}
+
+/// Ends the process as a planned kill does.
+pub(super) fn end_killed() -> ! {
+    let seed = scheduler::with(|scheduler| scheduler.kill.map(|kill| kill.seed));
+    scheduler::stop();
+    power::cut(&mut SeededRandom::of(seed.unwrap_or_default(), 40));
+    scheduler::end_process(Ending::Killed)
 }
 
 /// Counts an effect. Returns the numbers of the kill if this is where it happens.

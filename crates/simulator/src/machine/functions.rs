@@ -645,10 +645,10 @@ extern "C" fn ftruncate(file: c_int, length: i64) -> c_int {
     ftruncate64(file, length)
 }
 
-/// What is written is there: a kill loses nothing of it.
-fn synchronize(file: c_int) -> c_int {
+/// What is written is there: a kill loses nothing of it, and a power cut nothing of what was synchronised.
+fn synchronise(file: c_int) -> c_int {
     if scheduler::is_simulated() {
-        scheduler::may_exchange();
+        files::synchronise(file);
         return 0;
     }
     call(libc::SYS_fsync, [file as usize, 0, 0, 0, 0, 0]) as c_int
@@ -656,12 +656,12 @@ fn synchronize(file: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn fsync(file: c_int) -> c_int {
-    synchronize(file)
+    synchronise(file)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn fdatasync(file: c_int) -> c_int {
-    synchronize(file)
+    synchronise(file)
 }
 
 /// A change of entries of folders.

@@ -13,6 +13,7 @@
 
 mod files;
 mod functions;
+mod power;
 mod random;
 mod scheduler;
 mod system_call;
@@ -33,6 +34,8 @@ pub(crate) struct MachineSetup {
     pub kill_after: Option<u64>,
     /// The effects on files that find no room: after how many, and how many.
     pub full_disk: Option<(u64, u64)>,
+    /// Whether the kill is a power cut: what was not synchronised is in any state.
+    pub cuts_power: bool,
 }
 
 /// Makes the rest of the process a simulated one. The calling thread must be the only one. Files below
@@ -45,12 +48,20 @@ pub(crate) fn begin(setup: MachineSetup, folder: &Path) {
     });
     scheduler::begin(setup.seed, setup.now, kill);
     scheduler::with(|scheduler| scheduler.full_disk = setup.full_disk);
+    if setup.cuts_power && power::begin(folder).is_err() {
+        end(Ending::Deadlock);
+    }
 }
 
 /// When something found no room on the disk for the first time, in nanoseconds.
 #[must_use]
 pub(crate) fn disk_filled_at() -> Option<u64> {
     scheduler::with(|scheduler| scheduler.filled_at)
+}
+
+/// Ends the simulated process as the plan wants it, though it has done everything.
+pub(crate) fn end_killed() -> ! {
+    files::end_killed()
 }
 
 /// Ends the simulated process at once.

@@ -210,6 +210,11 @@ pub(super) fn leave() {
     give_turn(&scheduler.threads[next].turn);
 }
 
+/// Whatever the calling thread does from here on is not simulated. No other thread runs any more.
+pub(super) fn stop() {
+    CURRENT.with(|current| current.set(NO_THREAD));
+}
+
 /// Whether a thread has ended.
 pub(super) fn is_over(thread: usize) -> bool {
     shared().threads[thread].waiting == Waiting::Over
