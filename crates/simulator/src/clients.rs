@@ -54,6 +54,8 @@ pub(crate) struct SimulatedClient {
     pub server: Arc<AppServer>,
     /// Whether threads ask before commands.
     pub asks: bool,
+    /// Whether other clients use another process.
+    pub has_two_engines: bool,
 }
 
 /// The open connection of a client.
@@ -155,7 +157,11 @@ impl SimulatedClient {
     /// The request of an action, or none if there is nothing to do it with.
     fn request(&self, action: Action) -> Option<(&'static str, Value)> {
         let number = action.number;
-        let knowledge = locked(&self.knowledge);
+        let mut knowledge = locked(&self.knowledge);
+        if self.has_two_engines {
+            // In the order in which clients of all processes saw them.
+            knowledge.threads = record::threads(&record::read_so_far());
+        }
         let policy = if self.asks { "untrusted" } else { "never" };
         if action.kind == ActionKind::StartThread {
             let params = json!({ "approvalPolicy": policy, "sandbox": "danger-full-access" });

@@ -39,6 +39,9 @@ pub(crate) struct ProcessRequest {
     pub plan: Plan,
     /// The phase; after the last one comes the process that looks at what is stored.
     pub phase: usize,
+    /// The number of the process among those that run at the same time.
+    #[serde(default)]
+    pub engine: usize,
     /// The time at its begin, in nanoseconds.
     pub now: u64,
     /// The threads of the processes before.
@@ -72,8 +75,10 @@ pub(crate) fn run(request: ProcessRequest) -> ! {
     let plan = &request.plan;
     let seed = plan.seed.wrapping_mul(16) + request.phase as u64;
     let _ = std::env::set_current_dir(folder().join("work"));
-    record::add(RecordKind::Phase, request.phase as u64, "");
-    let mut random = SeededRandom::of(seed, 20);
+    if request.engine == 0 {
+        record::add(RecordKind::Phase, request.phase as u64, "");
+    }
+    let mut random = SeededRandom::of(seed, 20 + request.engine as u64);
     let workers = if random.chance(1, 4) {
         2 + random.below(2)
     } else {
@@ -126,6 +131,7 @@ async fn serve(request: ProcessRequest) {
     let ProcessRequest {
         plan,
         phase,
+        engine,
         threads,
         ..
     } = request;
@@ -137,7 +143,7 @@ async fn serve(request: ProcessRequest) {
     }
     let knowledge: Knowledge = Arc::new(Mutex::new(SharedKnowledge::new(
         threads,
-        phase as u64 * 1000,
+        phase as u64 * 1000 + engine as u64 * record::CONNECTIONS,
     )));
     let begin = Instant::now();
     let mut clients = Vec::new();
@@ -146,6 +152,7 @@ async fn serve(request: ProcessRequest) {
         let is_own =
             |action: &&crate::plan::Action| action.phase == phase && action.client == number;
         let actions: Vec<_> = plan.actions.iter().filter(is_own).copied().collect();
+        // Both processes end at the same time.
         last = last.max(
             actions
                 .iter()
@@ -153,6 +160,9 @@ async fn serve(request: ProcessRequest) {
                 .max()
                 .unwrap_or_default(),
         );
+        if number % plan.engines(phase) != engine {
+            continue;
+        }
         let client = SimulatedClient {
             plan: client.clone(),
             seed: plan.seed,
@@ -160,6 +170,7 @@ async fn serve(request: ProcessRequest) {
             knowledge: Arc::clone(&knowledge),
             server: Arc::clone(&server),
             asks: plan.asks(),
+            has_two_engines: plan.has_two_engines,
         };
         clients.push(tokio::spawn(client.run(actions, begin)));
     }
@@ -174,8 +185,8 @@ async fn serve(request: ProcessRequest) {
     if let Some(at) = machine::disk_filled_at() {
         record::add(RecordKind::FullDisk, at, "");
     }
-    record::add(RecordKind::Finish, 0, "");
-    if plan.kills.get(phase).is_some() {
+    record::add(RecordKind::Finish, engine as u64, "");
+    if plan.kill(phase, engine).is_some() {
         machine::end_killed();
     }
 }

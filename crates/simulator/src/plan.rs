@@ -26,6 +26,9 @@ pub(crate) struct Plan {
     /// Whether the kills are power cuts: what was not synchronised is in any state.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cuts_power: bool,
+    /// Whether two processes serve the home folder: each client uses one of them, and a kill ends one of them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_two_engines: bool,
 }
 
 /// The effects on files that need room and find none.
@@ -173,6 +176,7 @@ impl Plan {
             kills,
             full_disk: None,
             cuts_power: false,
+            has_two_engines: false,
         }
     }
 
@@ -198,6 +202,40 @@ impl Plan {
         }
         self.cuts_power = true;
         self
+    }
+
+    /// The same with two processes, each with at least one client.
+    #[must_use]
+    pub(crate) fn with_two_engines(mut self) -> Self {
+        let mut random = SeededRandom::of(self.seed, 32);
+        while self.clients.len() < 2 {
+            self.clients.push(client(&mut random));
+        }
+        for action in &mut self.actions {
+            if random.chance(1, 2) {
+                action.client = random.below(self.clients.len() as u64) as usize;
+            }
+        }
+        self.has_two_engines = true;
+        self
+    }
+
+    /// The processes of a phase. The one that looks at what is stored is alone.
+    #[must_use]
+    pub(crate) fn engines(&self, phase: usize) -> usize {
+        if self.has_two_engines && phase < self.phases() {
+            2
+        } else {
+            1
+        }
+    }
+
+    /// Which process of a phase is killed, and after how many effects on files.
+    #[must_use]
+    pub(crate) fn kill(&self, phase: usize, engine: usize) -> Option<u64> {
+        let mut random = SeededRandom::of(self.seed, 60 + phase as u64);
+        let killed = random.below(self.engines(phase) as u64) as usize;
+        self.kills.get(phase).copied().filter(|_| killed == engine)
     }
 
     /// Whether a person is asked before each command.

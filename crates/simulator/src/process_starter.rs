@@ -7,9 +7,9 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use crate::engine::{self, ProcessRequest};
-use crate::machine::{self, Ending, MachineSetup};
+use crate::machine::{self, Ending, MachineSetup, PeerProcess, SharedTurn};
 use crate::plan::FullDisk;
-use crate::record;
+use crate::record::{self, RecordKind};
 
 /// Seconds after which a simulated process is given up.
 const LIMIT: u32 = 60;
@@ -18,7 +18,7 @@ const LIMIT: u32 = 60;
 const NO_KILL: u64 = u64::MAX;
 
 /// The numbers before a request.
-const HEADER: usize = 7;
+const HEADER: usize = 9;
 
 /// The process that starts simulated ones. It ends when this is dropped.
 #[derive(Debug)]
@@ -55,10 +55,16 @@ impl ProcessStarter {
         }
     }
 
-    /// Runs a process until it ends.
-    pub(crate) fn run(&mut self, request: &ProcessRequest) -> io::Result<Result<Ending, String>> {
+    /// Runs the processes of a phase until they end.
+    pub(crate) fn run(
+        &mut self,
+        request: &ProcessRequest,
+    ) -> io::Result<Vec<Result<Ending, String>>> {
         let text = serde_json::to_vec(request)?;
         let seed = request.plan.seed.wrapping_mul(16) + request.phase as u64;
+        let engines = request.plan.engines(request.phase);
+        let killed =
+            (0..engines).find(|engine| request.plan.kill(request.phase, *engine).is_some());
         let kill = request.plan.kills.get(request.phase).copied();
         let is_last = request.phase + 1 == request.plan.phases();
         let full = request.plan.full_disk.filter(|_| is_last);
@@ -71,6 +77,8 @@ impl ProcessStarter {
             full.after,
             full.count,
             u64::from(request.plan.cuts_power && kill.is_some()),
+            engines as u64,
+            killed.unwrap_or_default() as u64,
         ];
         let mut message: Vec<u8> = header
             .iter()
@@ -78,15 +86,23 @@ impl ProcessStarter {
             .collect();
         message.extend(text);
         self.requests.write_all(&message)?;
-        let mut status = [0; 4];
-        self.endings.read_exact(&mut status)?;
-        let status = i32::from_le_bytes(status);
-        Ok(if libc::WIFEXITED(status) {
-            let code = libc::WEXITSTATUS(status);
-            Ending::of_code(code).ok_or_else(|| format!("exit code {code}"))
-        } else {
-            Err(format!("signal {}", libc::WTERMSIG(status)))
-        })
+        let mut endings = Vec::new();
+        for _ in 0..engines {
+            let mut status = [0; 4];
+            self.endings.read_exact(&mut status)?;
+            endings.push(ending(i32::from_le_bytes(status)));
+        }
+        Ok(endings)
+    }
+}
+
+/// How a process ended.
+fn ending(status: i32) -> Result<Ending, String> {
+    if libc::WIFEXITED(status) {
+        let code = libc::WEXITSTATUS(status);
+        Ending::of_code(code).ok_or_else(|| format!("exit code {code}"))
+    } else {
+        Err(format!("signal {}", libc::WTERMSIG(status)))
     }
 }
 
@@ -106,16 +122,57 @@ fn start_next(taken: &mut File, sent: &mut File, record: &Path, errors: &Path) -
         kill_after: Some(number(2)).filter(|kill| *kill != NO_KILL),
         full_disk: Some((number(4), number(5))).filter(|(_, count)| *count > 0),
         cuts_power: number(6) > 0,
+        peer: None,
+        at_kill: |process| record::add(RecordKind::Kill, process as u64, ""),
     };
-    // SAFETY: this process has one thread.
-    match unsafe { libc::fork() } {
-        -1 => Err(io::Error::last_os_error()),
-        0 => be_process(setup, &text, record, errors),
-        child => {
-            let mut status = 0;
-            // SAFETY: the place is valid.
-            while unsafe { libc::waitpid(child, &raw mut status, 0) } < 0 {}
-            sent.write_all(&status.to_le_bytes())
+    let start = |setup: MachineSetup| {
+        // SAFETY: this process has one thread.
+        match unsafe { libc::fork() } {
+            -1 => Err(io::Error::last_os_error()),
+            0 => be_process(setup, &text, record, errors),
+            child => Ok(child),
+        }
+    };
+    if number(7) == 1 {
+        let child = start(setup)?;
+        let (_, status) = wait_for_one(child);
+        return sent.write_all(&status.to_le_bytes());
+    }
+    let Some(shared) = SharedTurn::new(setup.now) else {
+        return Err(io::Error::last_os_error());
+    };
+    let is_killed = |process: usize| number(8) == process as u64;
+    let process = |process: usize| MachineSetup {
+        // They have nothing random in common.
+        seed: setup.seed ^ ((process as u64) << 63),
+        kill_after: setup.kill_after.filter(|_| is_killed(process)),
+        peer: Some(PeerProcess {
+            shared,
+            number: process,
+        }),
+        ..setup
+    };
+    let children = [start(process(0))?, start(process(1))?];
+    let mut statuses = [0; 2];
+    for _ in children {
+        let (child, status) = wait_for_one(-1);
+        let process = usize::from(child == children[1]);
+        statuses[process] = status;
+        shared.end(process);
+    }
+    shared.remove();
+    let statuses = statuses.map(i32::to_le_bytes);
+    sent.write_all(statuses.as_flattened())
+}
+
+/// Waits for a child, any if it is -1. Returns it with its status.
+fn wait_for_one(child: libc::pid_t) -> (libc::pid_t, i32) {
+    let mut status = 0;
+    loop {
+        // SAFETY: the place is valid.
+        let ended = unsafe { libc::waitpid(child, &raw mut status, 0) };
+        if ended >= 0 {
+            return (ended, status);
         }
     }
 }
@@ -136,7 +193,10 @@ fn be_process(setup: MachineSetup, text: &[u8], record: &Path, errors: &Path) ->
     // What is read from here on may use random numbers.
     machine::begin(setup, engine::folder());
     match serde_json::from_slice::<ProcessRequest>(text) {
-        Ok(request) => engine::run(request),
+        Ok(mut request) => {
+            request.engine = setup.process();
+            engine::run(request)
+        }
         Err(_) => machine::end(Ending::Deadlock),
     }
 }

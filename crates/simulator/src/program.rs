@@ -1,4 +1,5 @@
-//! The program: `codex-simulator --seeds N [--seed S] [--seconds T] [--jobs J] [--full-disk] [--power-cut]`.
+//! The program: `codex-simulator --seeds N [--seed S] [--seconds T] [--jobs J] [--full-disk] [--power-cut]
+//! [--two-engines]`.
 #![allow(unsafe_code, clippy::print_stdout, clippy::print_stderr)]
 
 use std::os::unix::process::CommandExt;
@@ -32,6 +33,8 @@ struct Arguments {
     fills_disk: bool,
     /// Whether kills are power cuts.
     cuts_power: bool,
+    /// Whether two processes serve the home folder.
+    has_two_engines: bool,
 }
 
 /// Runs what the arguments say.
@@ -61,6 +64,7 @@ fn arguments() -> anyhow::Result<Arguments> {
         hashes: false,
         fills_disk: false,
         cuts_power: false,
+        has_two_engines: false,
     };
     let mut rest = std::env::args().skip(1);
     while let Some(name) = rest.next() {
@@ -81,9 +85,14 @@ fn arguments() -> anyhow::Result<Arguments> {
             "--no-shrink" => arguments.shrinks = false,
             "--full-disk" => arguments.fills_disk = true,
             "--power-cut" => arguments.cuts_power = true,
+            "--two-engines" => arguments.has_two_engines = true,
             "--hashes" => arguments.hashes = true,
             _ => bail!("unknown argument {name}"),
         }
+    }
+    if arguments.cuts_power && arguments.has_two_engines {
+        // What is synchronised is known to each process alone.
+        bail!("--power-cut and --two-engines do not go together");
     }
     Ok(arguments)
 }
@@ -171,6 +180,9 @@ fn run_seeds(arguments: &Arguments, job: u64) -> anyhow::Result<bool> {
         }
         if arguments.cuts_power {
             plan = plan.with_power_cuts();
+        }
+        if arguments.has_two_engines {
+            plan = plan.with_two_engines();
         }
         let outcome = worker.run(&plan)?;
         if arguments.prints {

@@ -9,6 +9,15 @@ use crate::machine;
 
 static FILE: OnceLock<i32> = OnceLock::new();
 
+/// Connections of a phase have numbers from its thousand, those of the second process from here.
+pub(crate) const CONNECTIONS: u64 = 500;
+
+/// Whether a connection is one to this process of a phase.
+#[must_use]
+pub(crate) const fn is_of_engine(connection: u64, engine: u64) -> bool {
+    connection % 1000 / CONNECTIONS == engine
+}
+
 /// What happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecordKind {
@@ -30,11 +39,13 @@ pub(crate) enum RecordKind {
     Ending,
     /// The disk was full at the time that is the number, in nanoseconds.
     FullDisk,
-    /// The end of a process that was not killed.
+    /// The end of a process that was not killed. The number is that of the process in its phase.
     Finish,
+    /// A process is killed. The number is that of the process in its phase.
+    Kill,
 }
 
-const KINDS: [(RecordKind, char); 10] = [
+const KINDS: [(RecordKind, char); 11] = [
     (RecordKind::Connect, '+'),
     (RecordKind::Disconnect, '-'),
     (RecordKind::Sent, '>'),
@@ -45,6 +56,7 @@ const KINDS: [(RecordKind, char); 10] = [
     (RecordKind::Ending, '!'),
     (RecordKind::FullDisk, 'f'),
     (RecordKind::Finish, '.'),
+    (RecordKind::Kill, 'x'),
 ];
 
 /// An entry of a record.
@@ -73,6 +85,32 @@ pub(crate) fn add(kind: RecordKind, connection: u64, text: &str) {
     let name = name.map_or(' ', |(_, name)| *name);
     let line = format!("{} {name} {connection} {text}\n", machine::now());
     machine::record(*file, line.as_bytes());
+}
+
+/// What is recorded so far, by all processes.
+#[must_use]
+pub(crate) fn read_so_far() -> Vec<RecordEntry> {
+    let text = FILE
+        .get()
+        .and_then(|file| std::fs::read_to_string(format!("/proc/self/fd/{file}")).ok());
+    read(&text.unwrap_or_default())
+}
+
+/// The threads that clients have seen, in order.
+#[must_use]
+pub(crate) fn threads(entries: &[RecordEntry]) -> Vec<String> {
+    let mut threads: Vec<String> = Vec::new();
+    for entry in entries
+        .iter()
+        .filter(|entry| entry.kind == RecordKind::Received)
+    {
+        if let Some(id) = entry.value["result"]["thread"]["id"].as_str()
+            && !threads.iter().any(|known| known == id)
+        {
+            threads.push(id.to_owned());
+        }
+    }
+    threads
 }
 
 /// Reads a record. An incomplete last line is left out.

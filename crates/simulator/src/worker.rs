@@ -13,7 +13,7 @@ use crate::engine::{self, ProcessRequest, folder};
 use crate::machine::Ending;
 use crate::plan::Plan;
 use crate::process_starter::ProcessStarter;
-use crate::record::{self, RecordEntry, RecordKind};
+use crate::record::{self, RecordEntry};
 
 /// Milliseconds between the end of a process and the begin of the next one, in simulated time.
 const BETWEEN: u64 = 5_000;
@@ -98,21 +98,26 @@ impl SimulationWorker {
             let request = ProcessRequest {
                 plan: plan.clone(),
                 phase,
+                engine: 0,
                 now,
-                threads: threads(&entries),
+                threads: record::threads(&entries),
             };
-            let ending = self.starter.run(&request)?;
+            let endings = self.starter.run(&request)?;
             let entries = self.entries()?;
             now = entries.last().map_or(0, |entry| entry.at) + BETWEEN * 1_000_000;
-            let expected = match plan.kills.get(phase) {
-                Some(_) => Ending::Killed,
-                None => Ending::Done,
-            };
-            if ending != Ok(expected) {
-                failure = Some(match ending {
-                    Ok(ending) => format!("process {phase} ended with {ending:?}"),
-                    Err(status) => format!("process {phase} ended with {status}"),
-                });
+            for (engine, ending) in endings.into_iter().enumerate() {
+                let expected = match plan.kill(phase, engine) {
+                    Some(_) => Ending::Killed,
+                    None => Ending::Done,
+                };
+                if ending != Ok(expected) {
+                    failure = Some(match ending {
+                        Ok(ending) => format!("process {phase} ended with {ending:?}"),
+                        Err(status) => format!("process {phase} ended with {status}"),
+                    });
+                }
+            }
+            if failure.is_some() {
                 break;
             }
         }
@@ -173,22 +178,6 @@ fn mount(target: &Path, kind: &std::ffi::CStr, flags: libc::c_ulong) -> io::Resu
     } else {
         Err(io::Error::last_os_error())
     }
-}
-
-/// The threads that clients have seen, in order.
-fn threads(entries: &[RecordEntry]) -> Vec<String> {
-    let mut threads: Vec<String> = Vec::new();
-    for entry in entries
-        .iter()
-        .filter(|entry| entry.kind == RecordKind::Received)
-    {
-        if let Some(id) = entry.value["result"]["thread"]["id"].as_str()
-            && !threads.iter().any(|known| known == id)
-        {
-            threads.push(id.to_owned());
-        }
-    }
-    threads
 }
 
 /// Hashes all files, in the order of their names.

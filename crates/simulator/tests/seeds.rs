@@ -95,6 +95,20 @@ fn power_cuts_lose_nothing_that_was_synchronised() {
 }
 
 #[test]
+fn two_processes_share_a_home_folder() {
+    if can_simulate() {
+        passes(&[
+            "--seeds",
+            "60",
+            "--jobs",
+            "2",
+            "--two-engines",
+            "--no-shrink",
+        ]);
+    }
+}
+
+#[test]
 fn seeds_that_failed_before_pass() {
     if can_simulate() {
         let seeds = FAILED_BEFORE.map(|(seed, _)| seed.to_string());

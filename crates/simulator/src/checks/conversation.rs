@@ -7,7 +7,7 @@ use codex_test_support::ProtocolObserver;
 use serde_json::Value;
 
 use crate::problem::Problem;
-use crate::record::{RecordEntry, RecordKind};
+use crate::record::{self, RecordEntry, RecordKind};
 
 /// Nanoseconds within which a request has its reply.
 const REPLY_LIMIT: u64 = 10 * 60 * 1_000_000_000;
@@ -40,8 +40,14 @@ pub(super) fn check(entries: &[RecordEntry], problems: &mut Vec<Problem>) {
                     conversation.received(entry, problems);
                 }
             }
+            RecordKind::Kill => {
+                open.retain(|connection, _| !record::is_of_engine(*connection, entry.connection));
+            }
             RecordKind::Finish => {
-                for conversation in std::mem::take(&mut open).into_values() {
+                let is_ending = |connection: &u64, _: &mut RecordedConversation| {
+                    record::is_of_engine(*connection, entry.connection)
+                };
+                for (_, conversation) in open.extract_if(.., is_ending) {
                     conversation.finish(entry.at, problems);
                 }
             }

@@ -131,7 +131,12 @@ pub(super) fn synchronise(file: c_int) {
 
 /// Ends the process as a planned kill does.
 pub(super) fn end_killed() -> ! {
-    let seed = scheduler::with(|scheduler| scheduler.kill.map(|kill| kill.seed));
+    let (kill, at_kill, process) = scheduler::with(|scheduler| {
+        let process = scheduler.peer.map_or(0, |peer| peer.number);
+        (scheduler.kill, scheduler.at_kill, process)
+    });
+    let seed = kill.map(|kill| kill.seed);
+    at_kill(process);
     scheduler::stop();
     power::cut(&mut SeededRandom::of(seed.unwrap_or_default(), 40));
     scheduler::end_process(Ending::Killed)

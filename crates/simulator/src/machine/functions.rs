@@ -15,8 +15,14 @@ use super::system_call::{set_errno, system_call, with_errno};
 
 const BILLION: u64 = 1_000_000_000;
 
-/// The process id of a simulated process.
+/// The process id of the first simulated process.
 const PROCESS: c_int = 4242;
+
+/// The process id of the caller.
+fn process() -> c_int {
+    let number = scheduler::with(|scheduler| scheduler.peer.map_or(0, |peer| peer.number));
+    PROCESS + number as c_int
+}
 
 /// The processors of the machine.
 const PROCESSORS: u8 = 4;
@@ -224,7 +230,7 @@ unsafe extern "C" fn syscall(
             libc::SYS_futex => return futex([a, b, c, d, e, f]),
             // SAFETY: as for the caller.
             libc::SYS_getrandom => return unsafe { getrandom(a as *mut c_void, b, 0) } as c_long,
-            libc::SYS_getpid => return c_long::from(PROCESS),
+            libc::SYS_getpid => return c_long::from(process()),
             _ => {}
         }
     }
@@ -455,7 +461,7 @@ unsafe extern "C" fn sched_getaffinity(
 #[unsafe(no_mangle)]
 extern "C" fn getpid() -> libc::pid_t {
     if scheduler::is_simulated() {
-        return PROCESS;
+        return process();
     }
     call(libc::SYS_getpid, [0; 6]) as libc::pid_t
 }
@@ -734,6 +740,28 @@ unsafe extern "C" fn flock(file: c_int, operation: c_int) -> c_int {
         }
         sleep_for(1_000_000);
     }
+}
+
+/// Variadic in the C library. Its arguments come in the same registers.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl64(file: c_int, command: c_int, argument: usize) -> c_int {
+    let arguments = [file as usize, command as usize, argument, 0, 0, 0];
+    let result = call(libc::SYS_fcntl, arguments) as c_int;
+    if result == 0 && command == libc::F_GETLK && scheduler::is_simulated() {
+        // SAFETY: the caller passes the address of a lock.
+        let lock = unsafe { &mut *(argument as *mut libc::flock) };
+        if lock.l_type != libc::F_UNLCK as i16 && lock.l_pid > 0 {
+            // Locks of others are those of the other process.
+            lock.l_pid = 2 * PROCESS + 1 - process();
+        }
+    }
+    result
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl(file: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: as for the caller.
+    unsafe { fcntl64(file, command, argument) }
 }
 
 #[unsafe(no_mangle)]

@@ -13,6 +13,7 @@
 
 mod files;
 mod functions;
+mod peer;
 mod power;
 mod random;
 mod scheduler;
@@ -20,6 +21,7 @@ mod system_call;
 
 use std::path::Path;
 
+pub(crate) use peer::{PeerProcess, SharedTurn};
 pub(crate) use random::SeededRandom;
 pub(crate) use scheduler::Ending;
 
@@ -36,6 +38,18 @@ pub(crate) struct MachineSetup {
     pub full_disk: Option<(u64, u64)>,
     /// Whether the kill is a power cut: what was not synchronised is in any state.
     pub cuts_power: bool,
+    /// The other process, if there are two.
+    pub peer: Option<PeerProcess>,
+    /// Called before the process is killed.
+    pub at_kill: fn(usize),
+}
+
+impl MachineSetup {
+    /// The number of the process, from 0.
+    #[must_use]
+    pub(crate) fn process(&self) -> usize {
+        self.peer.map_or(0, |peer| peer.number)
+    }
 }
 
 /// Makes the rest of the process a simulated one. The calling thread must be the only one. Files below
@@ -46,8 +60,13 @@ pub(crate) fn begin(setup: MachineSetup, folder: &Path) {
         after,
         seed: setup.seed,
     });
-    scheduler::begin(setup.seed, setup.now, kill);
-    scheduler::with(|scheduler| scheduler.full_disk = setup.full_disk);
+    let now = setup.peer.map_or(setup.now, PeerProcess::begin);
+    scheduler::begin(setup.seed, now, kill);
+    scheduler::with(|scheduler| {
+        scheduler.full_disk = setup.full_disk;
+        scheduler.peer = setup.peer;
+        scheduler.at_kill = setup.at_kill;
+    });
     if setup.cuts_power && power::begin(folder).is_err() {
         end(Ending::Deadlock);
     }

@@ -7,6 +7,7 @@
 use std::cell::{Cell, UnsafeCell};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use super::peer::PeerProcess;
 use super::random::SeededRandom;
 use super::system_call::system_call;
 
@@ -89,6 +90,8 @@ pub(super) struct Scheduler {
     pub(super) effects: u64,
     pub(super) full_disk: Option<(u64, u64)>,
     pub(super) filled_at: Option<u64>,
+    pub(super) peer: Option<PeerProcess>,
+    pub(super) at_kill: fn(usize),
 }
 
 /// Accessed by the running thread alone.
@@ -137,6 +140,8 @@ pub(super) fn begin(seed: u64, now: u64, kill: Option<PlannedKill>) {
         effects: 0,
         full_disk: None,
         filled_at: None,
+        peer: None,
+        at_kill: |_| {},
     };
     // SAFETY: there is no other simulated thread.
     unsafe { *SHARED.0.get() = Some(scheduler) };
@@ -319,12 +324,33 @@ impl Scheduler {
                 }
             }
             if !ready.is_empty() {
-                return ready[self.random.index(ready.len())];
+                if !self.lets_peer_run() {
+                    return ready[self.random.index(ready.len())];
+                }
+                self.hand_over(Some(self.now));
+                continue;
             }
+            let others = self.peer.and_then(PeerProcess::next);
             match next {
-                Some(deadline) => self.now = deadline,
-                None => self.end(Ending::Deadlock),
+                Some(deadline) if others.is_none_or(|other| deadline <= other) => {
+                    self.now = deadline
+                }
+                None if others.is_none() => self.end(Ending::Deadlock),
+                _ => self.hand_over(next),
             }
+        }
+    }
+
+    /// Whether the other process goes on now, as the seed wants it.
+    fn lets_peer_run(&mut self) -> bool {
+        let next = self.peer.and_then(PeerProcess::next);
+        next.is_some_and(|next| next <= self.now) && self.random.chance(1, 8)
+    }
+
+    /// Lets the other process go on until it can not, or this one is to.
+    fn hand_over(&mut self, next: Option<u64>) {
+        if let Some(peer) = self.peer {
+            self.now = self.now.max(peer.hand_over(self.now, next));
         }
     }
 
@@ -347,6 +373,12 @@ impl SeededRandom {
 
 /// Ends the process at once.
 pub(super) fn end_process(ending: Ending) -> ! {
+    // SAFETY: only the running thread calls this.
+    if let Some(scheduler) = unsafe { (*SHARED.0.get()).as_ref() }
+        && let Some(peer) = scheduler.peer
+    {
+        peer.note_time(scheduler.now);
+    }
     loop {
         // SAFETY: the call has no memory arguments.
         unsafe { system_call(libc::SYS_exit_group, [ending as usize, 0, 0, 0, 0, 0]) };
