@@ -87,6 +87,8 @@ mod fuzzy_search;
 mod generate;
 mod git;
 #[cfg(target_os = "linux")]
+mod hidden_files;
+#[cfg(target_os = "linux")]
 mod hook_plugins;
 mod hook_runs;
 mod hook_tools;

@@ -17,6 +17,7 @@ mod plugins;
 mod policy;
 mod provider;
 mod request;
+mod secrets;
 mod services;
 mod shell_environment;
 mod team;
@@ -39,6 +40,7 @@ pub use permissions::ConfiguredPermissions;
 pub use plugins::PluginSettings;
 pub use policy::PolicySettings;
 pub use request::{LoadRequest, RequestParams};
+pub use secrets::SecretSettings;
 pub use services::{AccountSettings, RealtimeConfig, StorageSettings, TelemetrySettings};
 pub use shell_environment::{ShellEnvironmentPolicy, VariablesElsewhere};
 pub use team::TeamSettings;
@@ -93,6 +95,8 @@ pub struct Config {
     pub account: AccountSettings,
     /// Settings of files on disk.
     pub storage: StorageSettings,
+    /// Which files are hidden from models and their commands.
+    pub secrets: SecretSettings,
     /// Settings of realtime conversations.
     pub realtime: RealtimeConfig,
     /// Settings of feedback.
@@ -190,6 +194,7 @@ impl Config {
             code_mode: CodeModeSettings::resolve(&merged)?,
             account: services::account(&file),
             storage: services::storage(&file, request),
+            secrets: SecretSettings::resolve(&file, stack.requirements(), request)?,
             realtime: services::realtime(&file),
             telemetry: services::telemetry(&file),
             profile: file.profile.clone(),

@@ -65,9 +65,19 @@ impl ProjectDocSettings {
 
     /// Reads the user's own file, and the files for a working folder.
     pub fn read(&self, home: &Path, cwd: Option<&Path>) -> ProjectDocs {
+        self.read_visible(home, cwd, &|_| false)
+    }
+
+    /// The same without the project's files that are hidden from models: a link may lead to any file.
+    pub fn read_visible(
+        &self,
+        home: &Path,
+        cwd: Option<&Path>,
+        is_hidden: &dyn Fn(&Path) -> bool,
+    ) -> ProjectDocs {
         let mut docs = ProjectDocs::default();
         let global = read_global(home, &mut docs.files);
-        let project = cwd.map_or(Ok(Vec::new()), |cwd| self.read_project(cwd));
+        let project = cwd.map_or(Ok(Vec::new()), |cwd| self.read_project(cwd, is_hidden));
         let project = project.unwrap_or_else(|error| {
             docs.error = Some(error);
             Vec::new()
@@ -83,7 +93,11 @@ impl ProjectDocSettings {
     }
 
     /// The project's files with their texts, within the size limit.
-    fn read_project(&self, cwd: &Path) -> io::Result<Vec<(PathBuf, String)>> {
+    fn read_project(
+        &self,
+        cwd: &Path,
+        is_hidden: &dyn Fn(&Path) -> bool,
+    ) -> io::Result<Vec<(PathBuf, String)>> {
         let mut left = self.max_bytes;
         let mut found = Vec::new();
         if left == 0 {
@@ -100,7 +114,7 @@ impl ProjectDocSettings {
             if left == 0 {
                 break;
             }
-            let Some(path) = self.doc_in(folder)? else {
+            let Some(path) = self.doc_in(folder)?.filter(|path| !is_hidden(path)) else {
                 continue;
             };
             let bytes = codex_regular_file::read_start(&path, left)?;

@@ -68,6 +68,7 @@ const NOT_FOR_PROJECTS: &[&str] = &[
     "projects",
     "responses",
     "rollout_trace",
+    "secrets",
     "sqlite_home",
     "suppress_unstable_features_warning",
     "thread_unload_delay_secs",

@@ -13,7 +13,8 @@ mod rules;
 pub use check::RequirementViolation;
 pub use error::RequirementsError;
 pub use file::{
-    McpServerIdentity, NetworkRequirements, Residency, SandboxModeRequirement, SocketDecision,
+    McpServerIdentity, NetworkRequirements, Residency, SandboxModeRequirement, SecretsRequirements,
+    SocketDecision,
 };
 pub use in_force::{RequirementSource, Requirements, Sourced};
 pub(crate) use load::load;

@@ -15,6 +15,7 @@ mod permissions;
 mod profile;
 mod provider;
 mod sandbox;
+mod secrets;
 mod services;
 mod storage;
 mod telemetry;
@@ -51,6 +52,7 @@ pub use sandbox::{
     EnvironmentInherit, SandboxMode, ShellEnvironmentFile, WindowsFile, WindowsSandbox,
     WorkspaceWriteFile,
 };
+pub use secrets::SecretsFile;
 pub use services::{AudioFile, CredentialsStore, McpCredentialsStore, RealtimeFile, RealtimeKind};
 pub use storage::{
     CheckpointsFile, GhostSnapshotFile, HistoryFile, HistoryPersistence, MemoriesFile,
@@ -232,6 +234,9 @@ pub struct ConfigFile {
     /// What files were before turns changed them.
     #[schemars(extend("x-since" = "own"))]
     pub checkpoints: CheckpointsFile,
+    /// What neither models nor their commands read.
+    #[schemars(extend("x-since" = "own"))]
+    pub secrets: Option<SecretsFile>,
     /// Limits on what a turn, a thread, and a thread with its agents may use.
     #[serde(skip_serializing_if = "ThreadLimits::is_empty")]
     #[schemars(extend("x-since" = "own"))]

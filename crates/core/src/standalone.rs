@@ -10,10 +10,11 @@ use std::sync::Arc;
 use codex_exec::{
     CommandNetwork, Launch, Launcher, NetworkLog, SpawnError, SpawnedProcess, StreamSetup,
 };
+use codex_hidden_files::HiddenFiles;
 use codex_protocol::SandboxPolicy;
 use codex_sandbox::{
-    EngineFiles, LaunchPlanError, NetworkLimits, NetworkMode, PolicyContext, SetUpError,
-    effective_network,
+    ConfinementPolicy, EngineFiles, LaunchPlanError, NetworkLimits, NetworkMode, PolicyContext,
+    SetUpError, effective_network,
 };
 
 use crate::config::{closed_network, policy_of, writing};
@@ -113,6 +114,16 @@ impl StandaloneCommands {
         codex_sandbox::set_up(&writing(policy_of(policy)), &policy_context)
     }
 
+    /// What is hidden from a command. A client that runs one without a sandbox reads what it likes.
+    fn hidden_files(&self, policy: &ConfinementPolicy) -> Arc<HiddenFiles> {
+        match policy {
+            ConfinementPolicy::DangerFullAccess | ConfinementPolicy::External { .. } => {
+                Arc::default()
+            }
+            _ => Arc::clone(&self.engine_files.hidden_files),
+        }
+    }
+
     fn launch(&self, command: StandaloneCommand) -> Result<Launch, StandaloneError> {
         let limits = self.limits_of(&command);
         let cwd = command.cwd.map(|cwd| self.cwd.join(cwd));
@@ -126,6 +137,7 @@ impl StandaloneCommands {
             // The client chooses the folder of each command.
             engine: Arc::new(self.engine_files.for_another_session()),
             network_limits: Arc::new(limits),
+            hidden_files: self.hidden_files(&policy),
             ..PolicyContext::of(&cwd)
         };
         let levels = codex_sandbox::probe().with_choice(self.restricted_token);

@@ -1,5 +1,7 @@
 //! The files that the engine relies on and that sandboxed commands must not change.
 
+use std::sync::Arc;
+
 use codex_config::Config;
 use codex_sandbox::{EngineFiles, ProgramFileList, known_service_sockets};
 
@@ -22,6 +24,7 @@ pub fn engine_files(config: &Config) -> EngineFiles {
         program_files,
         trusted_projects: config.trusted_folders.iter().cloned().collect(),
         service_sockets: sockets.into(),
+        hidden_files: Arc::new(config.secrets.hidden_files()),
         ..EngineFiles::of_home(&config.home)
     }
 }
@@ -29,5 +32,8 @@ pub fn engine_files(config: &Config) -> EngineFiles {
 /// The engine files for one more session, whose settings may trust further projects.
 pub fn of_session(shared: &EngineFiles, config: &Config) -> EngineFiles {
     shared.trusted_projects.add(&config.trusted_folders);
-    shared.for_another_session()
+    EngineFiles {
+        hidden_files: Arc::new(config.secrets.hidden_files()),
+        ..shared.for_another_session()
+    }
 }

@@ -15,7 +15,8 @@ use codex_config::schema::{HistoryPersistence, WindowsSandbox};
 use codex_config::{
     AgentSettings as ConfiguredAgents, CodeModeSettings, Config, ConfigWarning, DeprecationNotice,
     Feature, FeatureSet, Instructions, ModelSettings, PolicySettings, ProjectDocSettings,
-    Requirements, SandboxModeRequirement, StorageSettings, TeamSettings as ConfiguredTeam,
+    ProjectDocs, Requirements, SandboxModeRequirement, StorageSettings,
+    TeamSettings as ConfiguredTeam,
 };
 use codex_core::{
     AdministratorLimits, AgentJobs, AgentSettings, AllowedValues, CodeMode, CompactionRules,
@@ -24,7 +25,7 @@ use codex_core::{
 };
 use codex_model_client::{AgentsVersion, ModelCatalog, ModelInfo, ToolMode};
 use codex_protocol::WebSearchMode;
-use codex_sandbox::EngineFiles;
+use codex_sandbox::{EngineFiles, hiding_rules};
 use codex_thread_state::ThreadState;
 
 use crate::environment::variable;
@@ -92,6 +93,8 @@ pub fn session_parts(
         code_mode,
         account: _,
         storage,
+        // Part of the engine files.
+        secrets: _,
         // Realtime conversations are held by the host.
         realtime: _,
         telemetry: _,
@@ -130,7 +133,7 @@ pub fn session_parts(
         services: SessionServices {
             mcp_servers,
             environment,
-            engine_files,
+            engine_files: Arc::clone(&engine_files),
             kernel_program: program.clone().unwrap_or_default(),
             checkpoint_store: checkpoint_options.map(|_| Arc::clone(checkpoints)),
             thread_state: has_jobs.then(|| Arc::new(ThreadState::of_home(&home, queued_by_others))),
@@ -138,6 +141,7 @@ pub fn session_parts(
             instruction_files: Some(Arc::new(ProjectInstructions {
                 home: home.clone(),
                 settings: project_docs,
+                engine_files,
             })),
             ..SessionServices::new(home)
         },
@@ -399,11 +403,20 @@ fn agent_jobs(settings: &ConfiguredAgents) -> AgentJobs {
 struct ProjectInstructions {
     home: PathBuf,
     settings: ProjectDocSettings,
+    engine_files: Arc<EngineFiles>,
+}
+
+impl ProjectInstructions {
+    fn docs(&self, cwd: Option<&Path>) -> ProjectDocs {
+        let rules = hiding_rules(&self.engine_files.hidden_files, cwd);
+        let is_hidden = |path: &Path| rules.hides(path).is_some();
+        self.settings.read_visible(&self.home, cwd, &is_hidden)
+    }
 }
 
 impl InstructionFiles for ProjectInstructions {
     fn read(&self, cwd: Option<&Path>) -> Option<String> {
-        let docs = self.settings.read(&self.home, cwd);
+        let docs = self.docs(cwd);
         if let Some(error) = docs.error {
             tracing::warn!(?cwd, %error, "cannot read the project's instructions");
         }
@@ -411,7 +424,7 @@ impl InstructionFiles for ProjectInstructions {
     }
 
     fn sources(&self, cwd: Option<&Path>) -> Vec<PathBuf> {
-        self.settings.read(&self.home, cwd).files
+        self.docs(cwd).files
     }
 
     fn are_followed(&self) -> bool {

@@ -21,13 +21,21 @@ pub struct RemoteDiff {
 ///
 /// # Errors
 /// There is no repository, no remote has any of its commits, or git fails.
-pub async fn diff_to_remote(folder: &Path, scratch: &Path) -> Result<RemoteDiff, GitError> {
+/// Files for which `is_hidden` is true are left out.
+pub async fn diff_to_remote(
+    folder: &Path,
+    scratch: &Path,
+    is_hidden: impl Fn(&Path) -> bool + Send,
+) -> Result<RemoteDiff, GitError> {
     let git = GitProgram::at(folder);
     let repository = git.repository().await?;
     let commit = nearest_remote_commit(&git).await?;
     // A copy of the index gets the untracked files, so that one diff contains everything.
     let git_dir = PrivateGitDir::create(&repository, scratch, InitialIndex::Copy)?;
-    let diff = diff_with_untracked(&GitProgram::private(&git_dir), &commit).await?;
+    let git = GitProgram::private(&git_dir);
+    git.run(&["add", "--intent-to-add", "--", "."]).await?;
+    let hidden = hidden_names(&git, &commit, repository.top(), is_hidden).await?;
+    let diff = diff_without(&git, &commit, &hidden).await?;
     Ok(RemoteDiff { commit, diff })
 }
 
@@ -51,9 +59,43 @@ async fn nearest_remote_commit(git: &GitProgram) -> Result<String, GitError> {
     git.line(&ask).await
 }
 
-async fn diff_with_untracked(git: &GitProgram, commit: &str) -> Result<String, GitError> {
-    git.run(&["add", "--intent-to-add", "--", "."]).await?;
-    let diff = [
+/// The changed files that are hidden, relative to the top of the repository.
+async fn hidden_names(
+    git: &GitProgram,
+    commit: &str,
+    top: &Path,
+    is_hidden: impl Fn(&Path) -> bool + Send,
+) -> Result<Vec<String>, GitError> {
+    let names = [
+        "diff",
+        "--name-only",
+        "-z",
+        "--no-renames",
+        "--no-ext-diff",
+        "--ignore-submodules=dirty",
+        commit,
+        "--",
+    ];
+    let names = git.run(&names).await?;
+    let names = names
+        .split(|byte| *byte == 0)
+        .filter(|name| !name.is_empty());
+    let hidden = names.filter(|name| is_hidden(&top.join(codex_system::name::path_of(name))));
+    Ok(hidden
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect())
+}
+
+async fn diff_without(
+    git: &GitProgram,
+    commit: &str,
+    hidden: &[String],
+) -> Result<String, GitError> {
+    let excluded: Vec<String> = hidden
+        .iter()
+        .map(|name| format!(":(top,exclude,literal){name}"))
+        .collect();
+    let mut diff = vec![
         "diff",
         "--no-ext-diff",
         "--no-textconv",
@@ -63,6 +105,10 @@ async fn diff_with_untracked(git: &GitProgram, commit: &str) -> Result<String, G
         commit,
         "--",
     ];
+    if !excluded.is_empty() {
+        diff.push(":(top)");
+        diff.extend(excluded.iter().map(String::as_str));
+    }
     let diff = git.run(&diff).await?;
     Ok(String::from_utf8(diff)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
@@ -116,7 +162,7 @@ mod tests {
         fs::write(work.join(".gitignore"), "ignored\n").unwrap();
         fs::write(work.join("ignored"), "x\n").unwrap();
         let index = fs::read(work.join(".git/index")).unwrap();
-        let found = diff_to_remote(&work.join("d"), folder.path())
+        let found = diff_to_remote(&work.join("d"), folder.path(), |_| false)
             .await
             .unwrap();
         let first = GitProgram::at(&work)
@@ -174,12 +220,14 @@ mod tests {
         assert!(trace.exists());
         fs::remove_file(&trace).unwrap();
 
-        let found = diff_to_remote(&work, folder.path()).await.unwrap();
+        let found = diff_to_remote(&work, folder.path(), |_| false)
+            .await
+            .unwrap();
         assert!(found.diff.contains("+changed"), "{}", found.diff);
         assert!(!trace.exists());
         // Nor does git use a working tree that the repository claims.
         git(&work, &["config", "core.worktree", "/"]);
-        let elsewhere = diff_to_remote(&work, folder.path()).await;
+        let elsewhere = diff_to_remote(&work, folder.path(), |_| false).await;
         assert!(
             matches!(elsewhere, Err(GitError::NoAnswer(_))),
             "{elsewhere:?}"
@@ -189,15 +237,15 @@ mod tests {
     #[tokio::test]
     async fn without_a_remote_or_a_repository_there_is_no_answer() {
         let folder = tempfile::tempdir().unwrap();
-        let outside = diff_to_remote(folder.path(), folder.path()).await;
+        let outside = diff_to_remote(folder.path(), folder.path(), |_| false).await;
         assert!(
             matches!(outside, Err(GitError::Failed { .. })),
             "{outside:?}"
         );
         git(folder.path(), &["init", "-q"]);
-        let without = diff_to_remote(folder.path(), folder.path()).await;
+        let without = diff_to_remote(folder.path(), folder.path(), |_| false).await;
         assert!(matches!(without, Err(GitError::NoAnswer(_))), "{without:?}");
-        let missing = diff_to_remote(&folder.path().join("no"), folder.path()).await;
+        let missing = diff_to_remote(&folder.path().join("no"), folder.path(), |_| false).await;
         assert!(matches!(missing, Err(GitError::Program(_))), "{missing:?}");
     }
 }

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use codex_hidden_files::HiddenFiles;
 use parking_lot::RwLock;
 
 use crate::bindings::ResolvedRoots;
 
-/// Files in the home folder that contain credentials.
-const SECRETS: [&str; 2] = ["auth.json", ".credentials.json"];
+/// What in the home folder contains credentials, or copies of files that may be hidden.
+const SECRETS: [&str; 3] = ["auth.json", ".credentials.json", "checkpoints"];
 
 /// Folders in the home folder that contain settings, rules, history or what models are told. They are never writable, even if a root names them
 /// or something inside them.
@@ -38,6 +39,8 @@ pub struct EngineFiles {
     /// Sockets, and folders of sockets, of services that would bypass the sandbox. Hidden if commands may use the network
     /// and mounts are available.
     pub service_sockets: Arc<[PathBuf]>,
+    /// Which files are hidden from models and their commands.
+    pub hidden_files: Arc<HiddenFiles>,
     /// The resolved writable roots of the session.
     pub resolved_roots: ResolvedRoots,
 }
@@ -61,6 +64,7 @@ impl EngineFiles {
             program_files: self.program_files.clone(),
             granted_roots: self.granted_roots.clone(),
             service_sockets: Arc::clone(&self.service_sockets),
+            hidden_files: Arc::clone(&self.hidden_files),
             resolved_roots: ResolvedRoots::default(),
         }
     }
@@ -79,7 +83,7 @@ impl EngineFiles {
         codex_mounts::canonicalize(self.home.as_ref()?).ok()
     }
 
-    /// The existing credential files.
+    /// What exists of these.
     pub(crate) fn secrets(&self) -> Vec<PathBuf> {
         let home = self.home.iter();
         home.flat_map(|home| SECRETS.map(|name| home.join(name)))

@@ -5,7 +5,7 @@
 //! applies the plan (on Linux in a helper process, see [`Confinement`]; on macOS by a wrapper command; on Windows by a
 //! token, see `Confinement::apply`).
 //!
-//! Code map: `policy` (the policies), `network_limits` (limits of the network to hosts), `roots` (their paths), `bindings` (resolving roots), `engine_files` and
+//! Code map: `policy` (the policies), `network_limits` (limits of the network to hosts), `roots` (their paths), `hidden_now` (files that patterns hide), `bindings` (resolving roots), `engine_files` and
 //! `service_sockets` (further protected paths), `markers` (project markers), `plan` (selects mechanisms), `setup` (what
 //! can be prepared), `linux`, `macos` and
 //! `windows` (enforcement, and facts about files; one of them is the module `platform`), `access` (the part of `windows` that can be
@@ -19,6 +19,7 @@ mod enforcement;
 mod engine_files;
 mod file_rules;
 mod git_pointers;
+mod hidden_now;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]
@@ -58,6 +59,7 @@ pub use denial::looks_denied;
 pub use enforcement::{Enforcement, EnforcementLevels, Namespaces};
 pub use engine_files::{EngineFiles, GrantedRoots, ProgramFileList, TrustedProjects};
 pub use file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
+pub use hidden_now::{hidden_by, hides_without_sandbox, hiding_rules, is_ignore_file};
 #[cfg(target_os = "linux")]
 pub use linux::{CommandSockets, ConfineError, ConfineStep, Placeholders, ProcessIdentity};
 pub use markers::{has_entry, has_marker, marked_folder, sweep_placeholders_once};

@@ -5,9 +5,12 @@
 
 use std::sync::OnceLock;
 
+use codex_hidden_files::FindError;
+
 use crate::bindings::record_writable;
 use crate::enforcement::{Enforcement, EnforcementLevels};
 use crate::file_rules::FileRules;
+use crate::hidden_now::HiddenNow;
 use crate::network_limits::{LimitedCommands, NetworkLimits};
 use crate::platform::{self, Confinement};
 use crate::policy::{ConfinementPolicy, NetworkMode, PolicyContext};
@@ -82,6 +85,9 @@ pub enum LaunchPlanError {
          path that it leads to, if that is what you want"
     )]
     WorkingFolder,
+    /// It is not known which files to hide.
+    #[error("{0}")]
+    HiddenFiles(#[from] FindError),
     /// There is no Landlock to limit reading.
     #[error("the kernel has no Landlock, so reading cannot be limited")]
     Reading,
@@ -122,7 +128,8 @@ pub fn plan(
     let network = effective_network(policy, policy_context, levels.limits_hosts());
     let commands = policy.limited_commands();
     let limits = &policy_context.network_limits;
-    let rules = match FileRules::of(policy, policy_context) {
+    let hidden = HiddenNow::of(policy, policy_context, levels)?;
+    let mut rules = match FileRules::of(policy, policy_context) {
         Some(rules) if rules.untrusted.contains(&policy_context.cwd) => {
             return Err(LaunchPlanError::WorkingFolder);
         }
@@ -130,9 +137,10 @@ pub fn plan(
             record_writable(&rules.writable);
             rules
         }
-        None if limits.apply(commands) => FileRules::everything(),
+        None if limits.apply(commands) || !hidden.is_empty() => FileRules::everything(),
         None => return Ok(LaunchPlan::Unconfined),
     };
+    hidden.add_to(&mut rules)?;
     let by_host = network == NetworkMode::ByHost;
     let hosts = by_host.then(|| limits.hosts(commands));
     let confinement = platform::confine(rules, network, hosts, levels)?;

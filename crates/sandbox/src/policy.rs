@@ -6,6 +6,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use codex_hidden_files::HiddenFiles;
+
 use crate::engine_files::EngineFiles;
 use crate::network_limits::{LimitedCommands, NetworkLimits};
 
@@ -101,6 +103,11 @@ impl ConfinementPolicy {
         }
     }
 
+    /// Whether files are confined at all.
+    pub(crate) fn confines_files(&self) -> bool {
+        !matches!(self, Self::DangerFullAccess | Self::External { .. })
+    }
+
     /// Which limits of the network apply to commands with this policy.
     pub(crate) fn limited_commands(&self) -> LimitedCommands {
         match self {
@@ -133,6 +140,8 @@ pub struct PolicyContext {
     pub network_limits: Arc<NetworkLimits>,
     /// Paths that may be neither read nor written, whatever else is allowed.
     pub hidden: Vec<PathBuf>,
+    /// Patterns of such paths. They apply to commands without a sandbox too, but for the built-in list.
+    pub hidden_files: Arc<HiddenFiles>,
     /// The protected files. The same value for all commands of a session.
     pub engine: Arc<EngineFiles>,
 }
@@ -147,6 +156,7 @@ impl PolicyContext {
             grants: Grants::default(),
             network_limits: Arc::default(),
             hidden: Vec::new(),
+            hidden_files: Arc::default(),
             engine: Arc::default(),
         }
     }

@@ -185,7 +185,7 @@ impl FileRules {
         }
     }
 
-    fn protect(&mut self, path: PathBuf, when_absent: WhenAbsent) {
+    pub(crate) fn protect(&mut self, path: PathBuf, when_absent: WhenAbsent) {
         let mut targets = Vec::new();
         if let Ok(metadata) = codex_mounts::symlink_metadata(&path) {
             if metadata.is_symlink() {
@@ -210,7 +210,7 @@ impl FileRules {
     }
 
     /// Removes protected paths outside all roots, which are read-only anyway.
-    fn remove_redundant_protection(&mut self) {
+    pub(crate) fn remove_redundant_protection(&mut self) {
         let writable = &self.writable;
         self.protected.retain(|entry| {
             writable

@@ -3,6 +3,7 @@
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 /// Opens so that new files belong to their owner alone: mode 0600.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
@@ -129,6 +130,44 @@ pub fn file_number(metadata: &Metadata) -> u64 {
     return std::os::unix::fs::MetadataExt::ino(metadata);
     #[cfg(windows)]
     return std::os::windows::fs::MetadataExt::creation_time(metadata);
+}
+
+/// When the entry of a file was last changed. Programs cannot set this time, but for Windows, where it is that of the content.
+#[must_use]
+pub fn changed_time(metadata: &Metadata) -> SystemTime {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).unwrap_or_default());
+        let rest = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).unwrap_or_default());
+        SystemTime::UNIX_EPOCH + seconds + rest
+    }
+    #[cfg(windows)]
+    metadata.modified().unwrap_or_else(|_| SystemTime::now())
+}
+
+/// Whether a file has further names. Windows does not tell it with the other facts.
+#[must_use]
+pub fn has_other_names(metadata: &Metadata) -> bool {
+    #[cfg(unix)]
+    return !metadata.is_dir() && std::os::unix::fs::MetadataExt::nlink(metadata) > 1;
+    #[cfg(windows)]
+    {
+        let _ = metadata;
+        false
+    }
+}
+
+/// The number of a file as its folder lists it, if it does.
+#[must_use]
+pub fn entry_number(entry: &std::fs::DirEntry) -> Option<u64> {
+    #[cfg(unix)]
+    return Some(std::os::unix::fs::DirEntryExt::ino(entry));
+    #[cfg(windows)]
+    {
+        let _ = entry;
+        None
+    }
 }
 
 /// The device of a file. Windows does not tell it with the other facts.

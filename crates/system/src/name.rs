@@ -4,6 +4,9 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::Path;
 
+/// Whether names that differ in case alone usually are the same file.
+pub const IGNORES_CASE: bool = cfg!(any(windows, target_os = "macos"));
+
 /// The path with this name.
 #[must_use]
 pub fn path_of(bytes: &[u8]) -> Cow<'_, Path> {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use codex_app_server_protocol::v2::{GitDiffToRemoteParams, GitDiffToRemoteResponse, GitSha};
 
+use super::blocking;
 use super::call::RequestContext;
 use crate::failure::Failure;
 
@@ -12,8 +13,22 @@ pub(super) async fn diff_to_remote(
     params: GitDiffToRemoteParams,
 ) -> Result<GitDiffToRemoteResponse, Failure> {
     let home = call.server.host().store().home().to_owned();
+    let commands = call.server.host().commands();
+    let commands = commands.map_err(|error| Failure::internal(error.to_string()))?;
+    let cwd = Path::new(&params.cwd);
+    let folder = cwd.to_owned();
+    let (rules, found) = blocking(move || {
+        let files = &commands.engine_files.hidden_files;
+        let rules = codex_sandbox::hiding_rules(files, Some(&folder));
+        let found = files.find(&rules);
+        let found = found.map_err(|error| Failure::invalid(error.to_string()))?;
+        Ok((rules, found))
+    })
+    .await?;
+    let is_hidden =
+        |path: &Path| rules.hides(path).is_some() || found.iter().any(|hidden| hidden.path == path);
     let found = tokio::select! {
-        found = codex_git::diff_to_remote(Path::new(&params.cwd), &home) => found,
+        found = codex_git::diff_to_remote(cwd, &home, is_hidden) => found,
         () = call.connection.outbox().closed() => {
             return Err(Failure::internal("the client is gone"));
         }

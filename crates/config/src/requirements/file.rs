@@ -22,7 +22,18 @@ pub(super) struct RequirementsFile {
     pub(super) rules: Option<RulesFile>,
     pub(super) enforce_residency: Option<Residency>,
     pub(super) experimental_network: Option<NetworkRequirements>,
+    pub(super) secrets: Option<SecretsRequirements>,
     pub(super) guardian_developer_instructions: Option<String>,
+}
+
+/// `[secrets]` of requirements. A key that is not known might hide something, so it is an error.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SecretsRequirements {
+    /// Patterns of files that nobody may allow to be read.
+    pub deny_read: Option<Vec<String>>,
+    /// True keeps the built-in list.
+    pub built_in: Option<bool>,
 }
 
 /// `[mcp_servers.<name>]` of requirements.

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 
 use codex_protocol::{AskForApproval, WebSearchMode};
 
-use super::file::{McpServerIdentity, NetworkRequirements, Residency, SandboxModeRequirement};
+use super::file::{
+    McpServerIdentity, NetworkRequirements, Residency, SandboxModeRequirement, SecretsRequirements,
+};
 use super::rules::PrefixRule;
 use crate::features::Feature;
 
@@ -71,6 +73,8 @@ pub struct Requirements {
     pub network_limit: Option<RequirementSource>,
     /// All requirements that limit the network to certain hosts. None of them lifts what another one limits.
     pub network_limits: Vec<Sourced<NetworkRequirements>>,
+    /// All requirements about hidden files.
+    pub secrets: Vec<Sourced<SecretsRequirements>>,
     /// The policy for the guardian model.
     pub guardian_instructions: Option<Sourced<String>>,
 }

@@ -102,6 +102,10 @@ fn add(
         });
     }
     fill(&mut all.network, network, &source);
+    all.secrets.extend(file.secrets.map(|value| Sourced {
+        value,
+        source: source.clone(),
+    }));
     let instructions = file.guardian_developer_instructions;
     let instructions = instructions.filter(|text| !text.trim().is_empty());
     fill(&mut all.guardian_instructions, instructions, &source);

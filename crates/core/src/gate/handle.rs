@@ -13,6 +13,8 @@ use super::assessment::{ReviewProgress, StartedReview};
 use super::connection::ConnectionRequest;
 use super::decision::{ApprovalReason, ApprovalRequest, GateDecision, Permit};
 use super::effect::{CommandEffect, Effect, PermissionsRequest};
+use super::turn_policy::{TurnPolicy, grants_of};
+
 use crate::hooks::HookOccasion;
 use crate::requests::Requests;
 use crate::session_context::SessionContext;
@@ -162,7 +164,12 @@ impl Gate {
         if !has_begun {
             emitter.log_question(turn, &self.call_id).await;
         }
-        let answer = match &self.settings.reviews {
+        let answer = match self
+            .settings
+            .reviews
+            .as_ref()
+            .filter(|_| !self.reads_hidden(&call.effect))
+        {
             Some(reviews) => {
                 let ApprovalRequest { reason, then, .. } = *request;
                 let reason = match (reason, &call.effect) {
@@ -188,6 +195,17 @@ impl Gate {
             emitter.log_answer(turn, &self.call_id).await;
         }
         answer
+    }
+
+    /// Whether a command would be let read a hidden file, about which only a person decides.
+    fn reads_hidden(&self, effect: &Effect) -> bool {
+        let Effect::Command(command) = effect else {
+            return false;
+        };
+        let policy = TurnPolicy::of(&self.settings, &self.session.config);
+        let additional = command.additional.as_ref();
+        let read = additional.map(|asked| grants_of(asked, &policy.cwd).read);
+        read.is_some_and(|read| policy.hidden_in_permissions(&read).is_some())
     }
 
     /// Has a reviewer decide. After several denials the turn ends.
@@ -252,7 +270,11 @@ impl Gate {
     ) -> Result<RequestPermissionsResponse, Denied> {
         let emitter = &self.session.emitter;
         emitter.log_question(&self.settings.id, &self.call_id).await;
-        let is_reviewed = match &self.settings.reviews {
+        let policy = TurnPolicy::of(&self.settings, &self.session.config);
+        let reads_hidden = policy
+            .hidden_in_permissions(&policy.read_by(&request.permissions))
+            .is_some();
+        let is_reviewed = match self.settings.reviews.as_ref().filter(|_| !reads_hidden) {
             Some(reviews) => {
                 let subject = ReviewSubject::Permissions(request.clone());
                 let reason = request.reason.clone();

@@ -12,6 +12,7 @@ mod decision;
 mod effect;
 mod guards;
 mod handle;
+mod hidden;
 mod mcp;
 mod missing_sandbox;
 mod patch;

@@ -19,6 +19,12 @@ pub(crate) fn decide(
     if patch.changes.is_empty() {
         return GateDecision::Refuse("patch rejected: empty patch".to_owned());
     }
+    if patch.elsewhere.is_none() {
+        let mut touched = patch.touched.iter();
+        if let Some(problem) = touched.find_map(|path| turn_policy.hidden_problem(path)) {
+            return GateDecision::Refuse(format!("patch rejected: {problem}"));
+        }
+    }
     // What was granted is about paths of this machine.
     let grants = match &patch.elsewhere {
         Some(_) => Grants::default(),

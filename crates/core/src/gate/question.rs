@@ -74,15 +74,14 @@ pub(crate) fn command_texts(
         notice.push(format!("The folder is {}.", quoted(&folder)));
     }
     let notice = notice.join(" ");
+    let warns = leaves_sandbox || hides || hidden_in(command, turn_policy).is_some();
     let justification = command.justification.as_deref();
     let reason = match &request.reason {
         ApprovalReason::Engine(reason) if hides => Some(format!("{notice} {reason}")),
         ApprovalReason::Engine(reason) => Some((*reason).to_owned()),
-        ApprovalReason::Rule(reason) if leaves_sandbox || hides => {
-            Some(format!("{notice} {reason}"))
-        }
+        ApprovalReason::Rule(reason) if warns => Some(format!("{notice} {reason}")),
         ApprovalReason::Rule(reason) => Some(reason.clone()),
-        ApprovalReason::Model if leaves_sandbox || hides => Some(format!(
+        ApprovalReason::Model if warns => Some(format!(
             "{notice} {}",
             justification_sentence(justification)
         )),
@@ -93,6 +92,12 @@ pub(crate) fn command_texts(
         justification: justification.map(visible_line),
         reason,
     }
+}
+
+/// What is said about hidden files that a command would be let read.
+fn hidden_in(command: &CommandEffect, turn_policy: &TurnPolicy) -> Option<String> {
+    let read = grants_of(command.additional.as_ref()?, &turn_policy.cwd).read;
+    turn_policy.hidden_in_permissions(&read)
 }
 
 fn hides_something(command: &CommandEffect) -> bool {
@@ -123,6 +128,9 @@ fn confinement_sentence(
                 }
                 _ => IN_SANDBOX.to_owned(),
             };
+            if let Some(hidden) = hidden_in(command, turn_policy) {
+                sentence = format!("{sentence} {hidden}");
+            }
             let runs_again = match turn_policy.approval {
                 AskForApproval::OnFailure | AskForApproval::UnlessTrusted => true,
                 AskForApproval::Granular(granular) => granular.sandbox_approval,
@@ -229,17 +237,21 @@ fn hides_in_change(change: &FileChange) -> bool {
 pub(crate) fn permissions_texts(
     permissions: &RequestPermissionProfile,
     reason: Option<&str>,
-    cwd: &Path,
+    turn_policy: &TurnPolicy,
 ) -> QuestionTexts {
     let profile = codex_protocol::PermissionProfile {
         network: permissions.network,
         file_system: permissions.file_system.clone(),
         macos: None,
     };
-    let rights = rights(&grants_of(&profile, cwd));
-    let notice = format!(
+    let grants = grants_of(&profile, &turn_policy.cwd);
+    let rights = rights(&grants);
+    let mut notice = format!(
         "With these permissions, commands and patches that follow may {rights}, and nobody is asked again."
     );
+    if let Some(hidden) = turn_policy.hidden_in_permissions(&grants.read) {
+        notice = format!("{notice} {hidden}");
+    }
     QuestionTexts {
         reason: Some(format!("{notice} {}", justification_sentence(reason))),
         justification: reason.map(visible_line),

@@ -195,7 +195,7 @@ fn a_request_for_permissions_says_what_they_allow() {
         }),
         file_system: None,
     };
-    let texts = permissions_texts(&asked, Some("to fetch"), Path::new("/"));
+    let texts = permissions_texts(&asked, Some("to fetch"), &on_request());
     let reason = texts.reason.unwrap();
     assert!(
         reason.contains("may use the network, and nobody is asked again."),

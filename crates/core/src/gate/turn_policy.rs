@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use codex_hidden_files::PatternOwner;
 use codex_protocol::{AskForApproval, PermissionProfile};
 use codex_sandbox::{
     ConfinementPolicy, EnforcementLevels, EngineFiles, FileRules, Grants, LaunchPlan,
@@ -99,6 +100,7 @@ impl TurnPolicy {
             tmpdir,
             grants,
             network_limits: Arc::clone(&self.network_limits),
+            hidden_files: Arc::clone(&self.engine.hidden_files),
             engine: Arc::clone(&self.engine),
             ..PolicyContext::of(&self.cwd)
         }
@@ -109,8 +111,20 @@ impl TurnPolicy {
         FileRules::of(&self.policy, &self.policy_context(grants))
     }
 
+    /// Who hides a path, if it is hidden.
+    pub(crate) fn hidden_by(&self, path: &Path) -> Option<PatternOwner> {
+        let policy_context = self.policy_context(Grants::default());
+        codex_sandbox::hidden_by(&self.policy, &policy_context, path)
+    }
+
     /// Whether all of these paths, links resolved, may be written without approval.
     pub(crate) fn may_write(&self, paths: &[PathBuf], grants: Grants) -> bool {
+        let policy_context = self.policy_context(Grants::default());
+        let is_closed =
+            |path: &PathBuf| codex_sandbox::is_ignore_file(&self.policy, &policy_context, path);
+        if paths.iter().any(is_closed) {
+            return false;
+        }
         match self.file_rules(grants) {
             Some(rules) => paths.iter().all(|path| rules.may_write(path)),
             None => true,
@@ -119,6 +133,9 @@ impl TurnPolicy {
 
     /// Whether a path may be read.
     pub(crate) fn may_read(&self, path: &Path, grants: Grants) -> bool {
+        if self.hidden_by(path).is_some() {
+            return false;
+        }
         let Some(rules) = self.file_rules(grants) else {
             return true;
         };
@@ -154,6 +171,8 @@ impl TurnPolicy {
         let mut policy_context = self.policy_context(grants);
         if *confinement == Confinement::OfPerson {
             policy_context.network_limits = Arc::new(self.network_limits.for_people());
+            // What a person types is what the person wants to be read.
+            policy_context.hidden_files = Arc::default();
         }
         if let Some(rules) = FileRules::of(policy, &policy_context) {
             self.engine.granted_roots.add(&rules.writable);

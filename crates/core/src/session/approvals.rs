@@ -200,11 +200,12 @@ impl SessionActor {
         call_id: String,
     ) {
         let settings = &pending.settings;
-        if !TurnPolicy::of(settings, &self.context.config).may_ask_for_permissions() {
+        let turn_policy = TurnPolicy::of(settings, &self.context.config);
+        if !turn_policy.may_ask_for_permissions() {
             let _ = pending.reply.send(RequestPermissionsResponse::default());
             return;
         }
-        let texts = gate::permissions_texts(&pending.asked, reason.as_deref(), &settings.cwd);
+        let texts = gate::permissions_texts(&pending.asked, reason.as_deref(), &turn_policy);
         let event = EventMsg::RequestPermissions(RequestPermissionsEvent {
             call_id: call_id.clone(),
             turn_id: settings.id.to_string(),

@@ -20,6 +20,7 @@ use super::patch_item::{PatchItem, ask, changes_of};
 use super::places::{CallPlace, ToolEnvironments, remote_path};
 use super::remote_patch::{PatchOutcome, apply_there};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::gate::TurnPolicy;
 use crate::input::Input;
 
 const DESCRIPTION: &str = include_str!("../../prompts/apply_patch.md");
@@ -207,7 +208,11 @@ async fn apply(
         return finish(context, layout, &output, exit_code, elapsed);
     }
     let interrupted = Arc::new(());
-    let files = InterruptibleFiles(Arc::downgrade(&interrupted));
+    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let files = PatchFiles {
+        interrupted: Arc::downgrade(&interrupted),
+        hidden_problem: Box::new(move |path| turn_policy.hidden_problem(path)),
+    };
     let plan = blocking(move || verify(&patch, &cwd, &files))
         .await
         .map_err(ToolFailure::Model)?;
@@ -276,29 +281,37 @@ fn answer(
     }
 }
 
-/// The file system, readable until the turn is interrupted. So an interrupt also ends the verification of a
-/// large patch.
-struct InterruptibleFiles(Weak<()>);
+/// The files that patches may be about: none that is hidden, and none once the turn is interrupted. So an interrupt also ends
+/// the verification of a large patch.
+struct PatchFiles {
+    interrupted: Weak<()>,
+    hidden_problem: HiddenProblem,
+}
 
-impl InterruptibleFiles {
-    fn check(&self) -> io::Result<()> {
-        if self.0.strong_count() == 0 {
+/// Why a path cannot be used, if it is hidden.
+type HiddenProblem = Box<dyn Fn(&Path) -> Option<String> + Send + Sync>;
+
+impl PatchFiles {
+    fn check(&self, path: &Path) -> io::Result<()> {
+        if self.interrupted.strong_count() == 0 {
             return Err(io::Error::other("the turn was interrupted"));
         }
-        Ok(())
+        codex_mounts::check(path)?;
+        match (self.hidden_problem)(path) {
+            Some(problem) => Err(io::Error::new(io::ErrorKind::PermissionDenied, problem)),
+            None => Ok(()),
+        }
     }
 }
 
-impl FileAccess for InterruptibleFiles {
+impl FileAccess for PatchFiles {
     fn entry(&self, path: &Path) -> io::Result<FileEntry> {
-        self.check()?;
-        codex_mounts::check(path)?;
+        self.check(path)?;
         DiskFiles.entry(path)
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.check()?;
-        codex_mounts::check(path)?;
+        self.check(path)?;
         DiskFiles.read(path)
     }
 }
@@ -339,7 +352,10 @@ mod tests {
         std::fs::write(folder.path().join("a"), "old\n").unwrap();
         let patch = "*** Begin Patch\n*** Update File: a\n@@\n-old\n+new\n*** End Patch";
         let interrupted = Arc::new(());
-        let files = InterruptibleFiles(Arc::downgrade(&interrupted));
+        let files = PatchFiles {
+            interrupted: Arc::downgrade(&interrupted),
+            hidden_problem: Box::new(|_| None),
+        };
         assert!(verify(patch, folder.path(), &files).is_ok());
         drop(interrupted);
         let error = verify(patch, folder.path(), &files).unwrap_err();

@@ -130,6 +130,10 @@ async fn view_here(context: &ToolContext, path: &str) -> Result<(String, String)
         return Err(failed(format!("image path `{shown}` is not a file")));
     }
     let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let hidden = (turn_policy.hidden_problem(&path)).or_else(|| turn_policy.hidden_problem(&real));
+    if let Some(problem) = hidden {
+        return Err(failed(format!("unable to read image: {problem}")));
+    }
     if !turn_policy.may_read(&real, codex_sandbox::Grants::default()) {
         return Err(failed(format!(
             "unable to read image at `{shown}`: not readable in the sandbox"

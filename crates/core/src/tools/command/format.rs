@@ -67,7 +67,7 @@ pub(crate) struct CommandOutcome {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
     pub(crate) elapsed: Duration,
-    /// The connections that were refused, in words; none if none was.
+    /// What the sandbox has refused, in words; none if it is not known to have refused anything.
     pub(crate) refusals: Option<String>,
     /// All connections.
     pub(crate) network: Vec<CommandConnections>,
@@ -107,6 +107,13 @@ impl CommandOutcome {
             network: connections(log),
             ..self
         }
+    }
+
+    /// Adds a note about what the command could not do.
+    pub(crate) fn with_note(mut self, note: Option<String>) -> Self {
+        let all = self.refusals.take().into_iter().chain(note);
+        self.refusals = all.reduce(|all, note| format!("{all}\n{note}"));
+        self
     }
 
     pub(crate) fn is_success(&self) -> bool {

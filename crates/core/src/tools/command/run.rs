@@ -287,7 +287,10 @@ pub(crate) async fn attempt(
     };
     let elapsed = clock.elapsed().saturating_sub(started);
     let outcome = CommandOutcome::of(exit_reason, kept, elapsed);
-    Ok(outcome.with_network(&network))
+    let outcome = outcome.with_network(&network);
+    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let note = turn_policy.hidden_note(&request.argv, &outcome.output());
+    Ok(outcome.with_note(note.filter(|_| request.place.elsewhere().is_none())))
 }
 
 async fn forward_output(

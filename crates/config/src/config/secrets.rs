@@ -1,0 +1,61 @@
+//! Which files are hidden from models and their commands.
+
+use codex_hidden_files::{HiddenFiles, PatternError, PatternList, PatternOwner};
+
+use super::LoadRequest;
+use crate::error::ConfigError;
+use crate::requirements::{Requirements, SecretsRequirements};
+use crate::schema::ConfigFile;
+
+/// The patterns of hidden files. Each was checked.
+#[derive(Clone, Debug)]
+pub struct SecretSettings {
+    lists: Vec<PatternList>,
+}
+
+impl SecretSettings {
+    pub(super) fn resolve(
+        file: &ConfigFile,
+        requirements: &Requirements,
+        request: LoadRequest<'_>,
+    ) -> Result<Self, ConfigError> {
+        let home = request.env.user_home.as_deref();
+        let own = file.secrets.clone().unwrap_or_default();
+        let required = |choice: fn(&SecretsRequirements) -> bool| {
+            let mut all = requirements.secrets.iter();
+            all.any(|required| choice(&required.value))
+        };
+        let mut lists = Vec::new();
+        if own.built_in.unwrap_or(true) || required(|required| required.built_in == Some(true)) {
+            // Without a home folder there is nothing in it.
+            let built_in = home.map(PatternList::built_in);
+            lists.extend(
+                built_in
+                    .transpose()
+                    .map_err(|error| invalid("built_in", &error))?,
+            );
+        }
+        let patterns = own.deny_read.unwrap_or_default();
+        let list = PatternList::of_settings(PatternOwner::Settings, &patterns, home);
+        lists.push(list.map_err(|error| invalid("deny_read", &error))?);
+        for required in &requirements.secrets {
+            let patterns = required.value.deny_read.as_deref().unwrap_or_default();
+            let list = PatternList::of_settings(PatternOwner::Administrator, patterns, home);
+            lists.push(list.map_err(|error| {
+                let source = &required.source;
+                ConfigError::setting(format!("`secrets.deny_read` of {source}: {error}"))
+            })?);
+        }
+        Ok(Self { lists })
+    }
+
+    /// For one session, or for commands without one.
+    #[must_use]
+    pub fn hidden_files(&self) -> HiddenFiles {
+        HiddenFiles::new(self.lists.clone())
+    }
+}
+
+fn invalid(key: &str, error: &PatternError) -> ConfigError {
+    ConfigError::setting(format!("`secrets.{key}`: {error}"))
+}

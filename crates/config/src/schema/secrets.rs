@@ -1,0 +1,14 @@
+//! Files that models do not read.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `[secrets]`. What neither models nor their commands read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct SecretsFile {
+    /// Patterns of hidden files and folders, in the syntax of gitignore. Each begins with `**/`, `~/` or `/`.
+    pub deny_read: Option<Vec<String>>,
+    /// Whether keys, credentials and stores of browsers in the home folder are hidden. Default: true.
+    pub built_in: Option<bool>,
+}
