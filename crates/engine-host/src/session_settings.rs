@@ -24,7 +24,7 @@ use codex_core::{
     SessionConfig, SessionIdentity, SessionOptions, SessionServices, TeamSettings, WebSearch,
 };
 use codex_model_client::{AgentsVersion, ModelCatalog, ModelInfo, ToolMode};
-use codex_protocol::WebSearchMode;
+use codex_protocol::{SandboxPolicy, WebSearchMode};
 use codex_sandbox::{EngineFiles, hiding_rules};
 use codex_thread_state::ThreadState;
 
@@ -62,6 +62,7 @@ pub fn session_parts(
     checkpoints: &Arc<CheckpointStore>,
 ) -> SessionParts {
     let checkpoint_options = checkpoints::options(&config);
+    let unheld_patterns = unheld_patterns(&config);
     let SessionRules {
         rules,
         network_limits,
@@ -114,6 +115,7 @@ pub fn session_parts(
         warnings: own_warnings,
     } = config;
     warnings.extend(own_warnings);
+    warnings.extend(unheld_patterns);
     let notify = notify.map(|command| NotifyProgram { command, checks });
     if let Some(Err(problem)) = notify.as_ref().map(NotifyProgram::check) {
         warnings.push(ConfigWarning::new(problem.to_string()));
@@ -396,6 +398,22 @@ fn agent_jobs(settings: &ConfiguredAgents) -> AgentJobs {
     AgentJobs {
         max_runtime: Duration::from_secs(settings.job_max_runtime_seconds.into()),
     }
+}
+
+/// A warning that hidden files are not hidden from commands without a sandbox, where the system cannot hide them.
+fn unheld_patterns(config: &Config) -> Option<ConfigWarning> {
+    let is_open = matches!(
+        config.policy.sandbox_policy,
+        SandboxPolicy::DangerFullAccess | SandboxPolicy::ExternalSandbox { .. }
+    );
+    let is_unheld =
+        is_open && config.secrets.has_patterns && !codex_sandbox::hides_without_sandbox();
+    is_unheld.then(|| {
+        ConfigWarning::new(
+            "Commands run without a sandbox, and this system cannot hide files from them: they can read what \
+             `secrets.deny_read` names. Tools cannot.",
+        )
+    })
 }
 
 /// Reads the AGENTS.md files of the home folder and of projects.

@@ -11,6 +11,8 @@ use crate::schema::ConfigFile;
 #[derive(Clone, Debug)]
 pub struct SecretSettings {
     lists: Vec<PatternList>,
+    /// Whether settings name files.
+    pub has_patterns: bool,
 }
 
 impl SecretSettings {
@@ -36,6 +38,7 @@ impl SecretSettings {
             );
         }
         let patterns = own.deny_read.unwrap_or_default();
+        let has_patterns = !patterns.is_empty();
         let list = PatternList::of_settings(PatternOwner::Settings, &patterns, home);
         lists.push(list.map_err(|error| invalid("deny_read", &error))?);
         for required in &requirements.secrets {
@@ -46,7 +49,10 @@ impl SecretSettings {
                 ConfigError::setting(format!("`secrets.deny_read` of {source}: {error}"))
             })?);
         }
-        Ok(Self { lists })
+        Ok(Self {
+            lists,
+            has_patterns,
+        })
     }
 
     /// For one session, or for commands without one.
