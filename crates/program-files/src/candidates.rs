@@ -3,35 +3,12 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use crate::code_calls::calls;
+use crate::code_variables::places_code;
+use crate::interpreters::{
+    Language, code_arguments, is_interpreter, is_shell, module_folder, runs_arguments, runs_input,
+};
 use crate::line::{CommandWords, UNKNOWN};
-
-/// Programs that run a file which an argument names.
-const INTERPRETERS: [&str; 24] = [
-    ".",
-    "ash",
-    "awk",
-    "bash",
-    "bun",
-    "dash",
-    "deno",
-    "fish",
-    "gawk",
-    "java",
-    "ksh",
-    "lua",
-    "node",
-    "nodejs",
-    "osascript",
-    "perl",
-    "php",
-    "powershell",
-    "pwsh",
-    "ruby",
-    "sh",
-    "source",
-    "tclsh",
-    "zsh",
-];
 
 /// Programs that write what their arguments name, or only print them.
 const WRITERS: [&str; 12] = [
@@ -74,13 +51,68 @@ const READERS: [&str; 20] = [
 ];
 
 /// Programs that begin another one, whose name is among their arguments.
-const WRAPPERS: [&str; 14] = [
+pub(crate) const WRAPPERS: [&str; 14] = [
     "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo",
     "time", "timeout", "xargs", "builtin",
 ];
 
+/// Programs that may begin another one, and have words of their own before its name.
+const RUNNERS: [&str; 48] = [
+    "asdf",
+    "bun",
+    "bundle",
+    "bunx",
+    "busybox",
+    "chronic",
+    "chroot",
+    "chrt",
+    "conda",
+    "coproc",
+    "cross-env",
+    "deno",
+    "direnv",
+    "dotenv",
+    "dotenvx",
+    "entr",
+    "fd",
+    "find",
+    "flock",
+    "hatch",
+    "hyperfine",
+    "ltrace",
+    "micromamba",
+    "mise",
+    "nix",
+    "npm",
+    "npx",
+    "parallel",
+    "pdm",
+    "pipenv",
+    "pipx",
+    "pnpm",
+    "pnpx",
+    "poetry",
+    "pyenv",
+    "rbenv",
+    "runuser",
+    "rye",
+    "script",
+    "setpriv",
+    "strace",
+    "su",
+    "systemd-run",
+    "taskset",
+    "unshare",
+    "uv",
+    "watch",
+    "yarn",
+];
+
+/// Programs that build and run a package which an argument names.
+const PACKAGE_BUILDERS: [&str; 8] = ["bunx", "npx", "pip", "pip3", "pipx", "pnpx", "uv", "uvx"];
+
 /// Programs that take what they do from a file of the folder, and its names.
-const FOLDER_FILES: [(&str, &[&str]); 37] = [
+const FOLDER_FILES: [(&str, &[&str]); 38] = [
     ("bun", &["package.json", "bunfig.toml", ".npmrc"]),
     ("bundle", &["Gemfile", "Gemfile.lock", ".bundle/config"]),
     (
@@ -127,7 +159,13 @@ const FOLDER_FILES: [(&str, &[&str]); 37] = [
     ),
     (
         "uv",
-        &[".venv/bin/python", "pyproject.toml", "uv.lock", "uv.toml"],
+        &[
+            ".venv/bin/python",
+            "pyproject.toml",
+            "setup.py",
+            "uv.lock",
+            "uv.toml",
+        ],
     ),
     (
         "yarn",
@@ -146,6 +184,7 @@ const FOLDER_FILES: [(&str, &[&str]); 37] = [
     ("nox", &["noxfile.py"]),
     ("npm", &["package.json", ".npmrc"]),
     ("npx", &[".npmrc"]),
+    ("uvx", &["uv.toml"]),
     (
         "pnpm",
         &[
@@ -200,7 +239,11 @@ const FOLDER_FILES: [(&str, &[&str]); 37] = [
 const PACKAGE_RUNNERS: [&str; 3] = ["bunx", "npx", "pnpx"];
 
 /// Programs that build or run the code of the folder, unless one of these words comes first.
-const BUILDERS: [(&str, &[&str]); 29] = [
+const BUILDERS: [(&str, &[&str]); 33] = [
+    ("ava", &["--version"]),
+    ("nose2", &["--version"]),
+    ("tap", &["--version"]),
+    ("unittest", &[]),
     ("ant", &["-version"]),
     ("bazel", &["version"]),
     ("cargo", &["fmt", "metadata", "--version", "-V"]),
@@ -267,6 +310,8 @@ pub(crate) enum FileCandidate {
     Packages,
     /// A folder whose files are run, whatever their names.
     Folder(String),
+    /// A variable that names places of code, and its value.
+    Variable(String, String),
 }
 
 /// The paths and names that commands may mean.
@@ -292,11 +337,30 @@ impl Candidates {
     }
 
     fn command(&mut self, CommandWords(words): &CommandWords, reads_input: bool) {
+        self.words(words, reads_input);
+        let Some((program, arguments)) = words.split_first() else {
+            return;
+        };
+        let name = base_name(program);
+        if !WRAPPERS.contains(&name) && !RUNNERS.contains(&name) {
+            return;
+        }
+        for from in 0..arguments.len() {
+            if is_special(&arguments[from]) {
+                self.words(&arguments[from..], reads_input);
+            }
+        }
+    }
+
+    fn words(&mut self, words: &[String], reads_input: bool) {
         let Some((program, arguments)) = words.split_first() else {
             return;
         };
         let name = base_name(program);
         self.program(program);
+        if name == "jq" {
+            self.filter(arguments);
+        }
         if !reads_input && (WRITERS.contains(&name) || READERS.contains(&name)) {
             return;
         }
@@ -315,8 +379,14 @@ impl Candidates {
         if is_interpreter(name) {
             self.interpreter(name, arguments);
         }
+        if PACKAGE_BUILDERS.contains(&name) {
+            self.built_folders(arguments);
+        }
+        if name == "git" {
+            self.git(arguments);
+        }
         for (runner, files) in FOLDER_FILES {
-            if runner == name {
+            if runner == without_version(name) {
                 let files = files
                     .iter()
                     .map(|file| FileCandidate::Path((*file).to_owned()));
@@ -348,7 +418,107 @@ impl Candidates {
                     self.unknown(argument);
                 }
             }
+            self.variable(argument);
             self.argument(argument);
+        }
+    }
+
+    /// A variable that names places of code, in an assignment or an argument.
+    fn variable(&mut self, argument: &str) {
+        let Some((before, value)) = argument.split_once('=') else {
+            return;
+        };
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let name = before
+            .rsplit(|c: char| !is_part(c))
+            .next()
+            .unwrap_or_default();
+        if !places_code(name) {
+            return;
+        }
+        if value.contains(UNKNOWN) {
+            return self.unknown(argument);
+        }
+        self.all
+            .push(FileCandidate::Variable(name.to_owned(), value.to_owned()));
+    }
+
+    /// The code of `jq`, which decides what is printed.
+    fn filter(&mut self, arguments: &[String]) {
+        let names_file = |option: &str| match option.strip_prefix('-') {
+            Some(long) if long.starts_with('-') => long == "-from-file",
+            Some(flags) => flags.contains(['f', 'L']),
+            None => false,
+        };
+        if arguments.iter().any(|word| names_file(word)) {
+            let operands = arguments.iter().filter(|word| !word.starts_with('-'));
+            operands.for_each(|word| self.argument(word));
+        }
+    }
+
+    /// The folders of packages that are built and run.
+    fn built_folders(&mut self, arguments: &[String]) {
+        const OPTIONS: [&str; 8] = [
+            "--editable",
+            "--from",
+            "--package",
+            "--spec",
+            "--with",
+            "--with-editable",
+            "-e",
+            "-p",
+        ];
+        const COMMANDS: [&str; 4] = ["install", "run", "tool", "add"];
+        let mut is_first = true;
+        let mut is_value = false;
+        for argument in arguments {
+            let value = argument
+                .split_once('=')
+                .filter(|(option, _)| OPTIONS.contains(option));
+            let is_option = argument.starts_with('-');
+            let folder = match value {
+                Some((_, value)) => Some(value),
+                None if is_value || (is_first && !is_option) => Some(argument.as_str()),
+                None => None,
+            };
+            if !is_option && !is_value && !COMMANDS.contains(&argument.as_str()) {
+                is_first = false;
+            }
+            is_value = OPTIONS.contains(&argument.as_str());
+            let folder = folder.filter(|folder| folder.contains('/') || folder.starts_with('.'));
+            self.all
+                .extend(folder.map(|folder| FileCandidate::Folder(folder.to_owned())));
+        }
+    }
+
+    /// Folders with programs that git runs, and other repositories with settings of their own.
+    fn git(&mut self, arguments: &[String]) {
+        for (index, argument) in arguments.iter().enumerate() {
+            if let Some((_, value)) = argument.split_once('=')
+                && (argument.contains("hooksPath") || argument.contains("exec-path"))
+            {
+                self.all.push(FileCandidate::Folder(value.to_owned()));
+            }
+            let repository = match argument.as_str() {
+                "-C" | "--git-dir" | "--work-tree" => arguments.get(index + 1).map(String::as_str),
+                joined => joined
+                    .strip_prefix("--git-dir=")
+                    .or(joined.strip_prefix("--work-tree=")),
+            };
+            let is_other = |folder: &&str| {
+                let name = folder.trim_end_matches('/');
+                !name.contains(UNKNOWN) && !["", ".", ".git"].contains(&name)
+            };
+            if let Some(folder) = repository.filter(is_other) {
+                for settings in ["config", ".git", ".git/config"] {
+                    self.all
+                        .push(FileCandidate::Path(format!("{folder}/{settings}")));
+                }
+                for hooks in ["hooks", ".git/hooks"] {
+                    self.all
+                        .push(FileCandidate::Folder(format!("{folder}/{hooks}")));
+                }
+            }
         }
     }
 
@@ -363,6 +533,11 @@ impl Candidates {
             "find" if runs_listed || runs_what_it_finds(arguments) => {
                 let is_folder = |word: &&String| !word.starts_with(['-', '(', '!']);
                 arguments.iter().take_while(is_folder).collect()
+            }
+            // Its first operand is a pattern.
+            "fd" if runs_what_it_finds(arguments) => {
+                let is_folder = |word: &&String| word.contains('/');
+                arguments.iter().filter(is_folder).collect()
             }
             _ if runs_listed && LISTERS.contains(&name) => {
                 arguments.iter().filter(|it| !it.starts_with('-')).collect()
@@ -400,30 +575,98 @@ impl Candidates {
             let module = arguments.iter().skip_while(|word| *word != "-m").nth(1);
             self.all.push(FileCandidate::Imports(module.cloned()));
         }
-        if matches!(name, "node" | "nodejs" | "bun" | "deno") {
+        let language = Language::of_program(name);
+        if language == Some(Language::JavaScript) {
             self.all.push(FileCandidate::Packages);
         }
-        let Some(endings) = module_endings(name) else {
-            return;
-        };
         for (index, argument) in arguments.iter().enumerate() {
-            let module = ["-M", "-m", "-r"]
-                .iter()
-                .find_map(|option| argument.strip_prefix(option));
-            let code = match argument.as_str() {
-                "-c" | "-e" | "-E" | "-p" | "--eval" | "--print" => arguments.get(index + 1),
-                _ => None,
-            };
-            // Python finds modules of its own in other folders than the working folder only if code says so.
-            let code = code.filter(|code| !is_python || code.contains("sys.path"));
-            let module = module.filter(|_| !is_python);
-            let words = code.map(String::as_str).into_iter().chain(module);
-            for word in words.flat_map(code_words) {
+            if let Some(folder) = module_folder(language, argument, arguments.get(index + 1)) {
+                let folders = folder.split(':').filter(|folder| !folder.is_empty());
+                let folders = folders.map(|folder| FileCandidate::Folder(folder.to_owned()));
+                self.all.extend(folders);
+            }
+        }
+        let language = language.unwrap_or(Language::Other);
+        if language != Language::Shell {
+            self.modules(language, arguments);
+            code_arguments(arguments).for_each(|code| self.code(language, code));
+        }
+    }
+
+    /// The modules and folders that arguments may mean: with an ending, and joined to an option.
+    fn modules(&mut self, language: Language, arguments: &[String]) {
+        for argument in arguments.iter().filter(|word| !word.contains(UNKNOWN)) {
+            let joined = argument
+                .starts_with('-')
+                .then(|| argument.get(2..))
+                .flatten();
+            let value = argument.split_once('=').map(|(_, value)| value);
+            let words = [Some(argument.as_str()), joined, value];
+            for word in words.into_iter().flatten().filter(|word| !word.is_empty()) {
                 let path = word.replace("::", "/");
-                for ending in endings {
+                for ending in language.module_endings() {
                     self.all
                         .push(FileCandidate::Path(format!("{path}{ending}")));
                 }
+            }
+        }
+    }
+
+    /// What code in a line names and runs.
+    pub(crate) fn code(&mut self, language: Language, code: &str) {
+        let calls = calls(code, language, true);
+        // Data counts only if text is run.
+        let runs_text = !calls.is_empty();
+        // Python finds modules of its own in other folders than the working folder only if code says so.
+        let finds_modules = language != Language::Python || code.contains("sys.path");
+        let endings = if finds_modules {
+            language.module_endings()
+        } else {
+            &[""]
+        };
+        for word in code_words(code).filter(|word| runs_text || !is_data(word)) {
+            let path = word.replace("::", "/");
+            for ending in endings {
+                self.all
+                    .push(FileCandidate::Path(format!("{path}{ending}")));
+            }
+        }
+        for call in calls {
+            if call.is_computed {
+                self.unknown(&call.shown);
+            }
+            for path in call.paths() {
+                if call.is_folder {
+                    self.all.push(FileCandidate::Folder(path));
+                    continue;
+                }
+                for ending in language.module_endings() {
+                    self.all
+                        .push(FileCandidate::Path(format!("{path}{ending}")));
+                }
+            }
+        }
+        if language == Language::Other && code.contains("system(") | code.contains("getline") {
+            // The output of awk for a shell.
+            let literal = ["system(\"", "system('", "\" | getline"];
+            if !literal.iter().any(|literal| code.contains(literal)) {
+                self.unknown(code);
+            }
+        }
+    }
+
+    /// What an interpreter runs that gets its code from the line: all of the line may be code.
+    pub(crate) fn input_code(&mut self, commands: &[CommandWords], line: &str) {
+        for command in commands {
+            if !runs_its_input(command) {
+                continue;
+            }
+            let languages = command
+                .0
+                .iter()
+                .map(|word| Language::of_program(base_name(word)));
+            for language in languages.flatten().filter(|it| *it != Language::Shell) {
+                self.code(language, line);
             }
         }
     }
@@ -460,6 +703,8 @@ impl Candidates {
         let all = [Some(argument), value.map(|(_, value)| value), joined];
         for path in all.into_iter().flatten().chain(parts) {
             let is_written = WRITTEN.iter().any(|ending| path.ends_with(ending));
+            // A command in a setting, and the contents of a file.
+            let path = path.trim_start_matches(['!', '@']);
             if !path.is_empty() && !is_written {
                 self.all.push(FileCandidate::Path(path.to_owned()));
             }
@@ -480,6 +725,9 @@ impl Candidates {
     /// A module of the working folder that an interpreter prefers to one that is installed.
     fn module(&mut self, module: &str) {
         if module.contains(UNKNOWN) {
+            return self.unknown(module);
+        }
+        if is_builder(module, &[]) {
             return self.unknown(module);
         }
         let path = module.replace('.', "/");
@@ -511,7 +759,16 @@ fn runs_what_it_finds(arguments: &[String]) -> bool {
         let [action, program] = words else {
             return false;
         };
-        let runs = ["-exec", "-execdir", "-ok", "-okdir"];
+        let runs = [
+            "-exec",
+            "-execdir",
+            "-ok",
+            "-okdir",
+            "-x",
+            "-X",
+            "--exec",
+            "--exec-batch",
+        ];
         runs.contains(&action.as_str()) && runs_a_file(program)
     };
     arguments.windows(2).any(runs)
@@ -520,21 +777,7 @@ fn runs_what_it_finds(arguments: &[String]) -> bool {
 /// Whether a word in the place of a program is a file that is found, or runs one.
 fn runs_a_file(word: &str) -> bool {
     let name = base_name(word);
-    word.contains("{}") || is_interpreter(name) || WRAPPERS.contains(&name)
-}
-
-/// The endings of the modules of an interpreter that finds them in folders.
-fn module_endings(name: &str) -> Option<&'static [&'static str]> {
-    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    Some(match plain {
-        "python" => &["", ".py", "/__init__.py"],
-        "perl" => &["", ".pm", ".pl"],
-        "ruby" => &["", ".rb"],
-        "node" | "nodejs" | "bun" => &["", ".js", ".cjs", ".mjs", "/index.js"],
-        "lua" => &["", ".lua"],
-        "php" => &["", ".php"],
-        _ => return None,
-    })
+    word.contains("{}") || runs_arguments(name)
 }
 
 /// The words of code that may name modules or folders.
@@ -550,19 +793,52 @@ fn runs_its_input(CommandWords(words): &CommandWords) -> bool {
         return false;
     };
     let takes_none = |arguments: &[String]| {
-        arguments
-            .iter()
-            .all(|argument| argument.starts_with('-') && argument != "-c" && argument != "-e")
+        const INPUTS: [&str; 5] = ["-", "-s", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+        arguments.iter().any(|word| INPUTS.contains(&word.as_str()))
+            || arguments
+                .iter()
+                .all(|argument| argument.starts_with('-') && argument != "-c" && argument != "-e")
     };
     match base_name(program) {
         "xargs" | "parallel" | "source" | "." | "eval" => true,
+        name if runs_input(name) => true,
         name if is_interpreter(name) => takes_none(arguments),
-        name if WRAPPERS.contains(&name) => arguments
+        name if WRAPPERS.contains(&name) || RUNNERS.contains(&name) => arguments
             .iter()
             .position(|argument| is_interpreter(base_name(argument)))
             .is_some_and(|at| takes_none(&arguments[at + 1..])),
         _ => false,
     }
+}
+
+/// Whether a word names a program whose arguments are looked at.
+fn is_special(word: &str) -> bool {
+    let name = without_version(base_name(word));
+    let is_listed = WRAPPERS.contains(&name)
+        || RUNNERS.contains(&name)
+        || PACKAGE_BUILDERS.contains(&name)
+        || FOLDER_FILES.iter().any(|(own, _)| *own == name)
+        || BUILDERS.iter().any(|(own, _)| *own == name);
+    (is_listed || is_interpreter(name)) && !word.contains(UNKNOWN)
+}
+
+/// The name of a package without its version.
+fn without_version(name: &str) -> &str {
+    match name.split_once('@') {
+        Some((package, _)) if !package.is_empty() => package,
+        _ => name,
+    }
+}
+
+/// Whether a file of this name is no code of an interpreter.
+pub(crate) fn is_data(path: &str) -> bool {
+    const ENDINGS: [&str; 30] = [
+        ".c", ".cc", ".cpp", ".cs", ".css", ".csv", ".go", ".h", ".hpp", ".html", ".java", ".jpg",
+        ".json", ".jsonl", ".kt", ".lock", ".log", ".md", ".png", ".rs", ".rst", ".scss", ".svg",
+        ".swift", ".toml", ".txt", ".vue", ".xml", ".yaml", ".yml",
+    ];
+    let is_written = WRITTEN.iter().any(|ending| path.ends_with(ending));
+    is_written || ENDINGS.iter().any(|ending| path.ends_with(ending))
 }
 
 /// Whether a word is an option of Python without a value.
@@ -573,22 +849,20 @@ fn is_plain_option(word: &str) -> bool {
     })
 }
 
-/// Whether a program runs lines of a shell.
-pub(crate) fn is_shell(program: &str) -> bool {
-    let shells = ["ash", "bash", "dash", "fish", "ksh", "sh", "zsh"];
-    shells.contains(&base_name(program))
-}
-
 /// Whether a program builds or runs the code of its folder.
 fn is_builder(name: &str, arguments: &[String]) -> bool {
+    let name = without_version(name);
     let first = arguments.first().map(String::as_str).unwrap_or_default();
+    let runs_tests = match name {
+        "bun" | "deno" => ["bench", "test"].contains(&first),
+        "node" => arguments.iter().any(|option| option == "--test"),
+        _ => false,
+    };
+    if runs_tests {
+        return true;
+    }
     let mut builders = BUILDERS.iter();
     builders.any(|(builder, harmless)| *builder == name && !harmless.contains(&first))
-}
-
-pub(crate) fn is_interpreter(name: &str) -> bool {
-    let plain = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    INTERPRETERS.contains(&name) || INTERPRETERS.contains(&plain) || plain == "python"
 }
 
 pub(crate) fn has_code_ending(path: &str) -> bool {
@@ -671,6 +945,7 @@ mod tests {
             FileCandidate::Imports(_) => "*.py".to_owned(),
             FileCandidate::Packages => "node_modules".to_owned(),
             FileCandidate::Folder(path) => format!("{path}/"),
+            FileCandidate::Variable(name, value) => format!("{name}={value}"),
         });
         (shown.collect(), found.unknown)
     }

@@ -31,6 +31,74 @@ const CODE_VARIABLES: [&str; 22] = [
     "ZDOTDIR",
 ];
 
+/// Variables that say where programs and settings are. A program that is started has its own, which no line of it sets.
+const PLACE_VARIABLES: [&str; 34] = [
+    "AWKLIBPATH",
+    "AWKPATH",
+    "BUNDLE_GEMFILE",
+    "CARGO_HOME",
+    "COMPOSER_HOME",
+    "CDPATH",
+    "DENO_DIR",
+    "GEM_HOME",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_DIR",
+    "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR",
+    "HOME",
+    "LD_AUDIT",
+    "LUA_CPATH",
+    "MAKEFILES",
+    "NODE_REPL_EXTERNAL_MODULE",
+    "NPM_CONFIG_PREFIX",
+    "OPENSSL_CONF",
+    "OPENSSL_MODULES",
+    "PATH",
+    "PERLLIB",
+    "PHPRC",
+    "PHP_INI_SCAN_DIR",
+    "PIPX_HOME",
+    "PYTHONPLATLIBDIR",
+    "PYTHONUSERBASE",
+    "RUSTC_WRAPPER",
+    "TCLLIBPATH",
+    "UV_PROJECT_ENVIRONMENT",
+    "VIRTUAL_ENV",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
+];
+
+/// Variables in which an empty part means the working folder.
+const EMPTY_MEANS_HERE: [&str; 4] = ["CLASSPATH", "LD_LIBRARY_PATH", "PATH", "PYTHONPATH"];
+
+/// Whether a variable that a line sets says where code is.
+pub(crate) fn places_code(name: &str) -> bool {
+    CODE_VARIABLES.contains(&name) || PLACE_VARIABLES.contains(&name)
+}
+
+/// The places that the value of a variable names; one that is empty means the working folder.
+pub(crate) fn places(name: &str, value: &str) -> Vec<String> {
+    if value.is_empty() {
+        return Vec::new();
+    }
+    let lists = value.split([':', ';']);
+    let lists = lists.filter(|part| !part.is_empty() || EMPTY_MEANS_HERE.contains(&name));
+    let words = value.split([' ', ':', ';', ',', '=']);
+    let words = words.filter(|word| !word.is_empty());
+    let all = lists.chain(words).map(|part| {
+        // Patterns of Lua, and options with a value joined to them.
+        let part = part.trim_end_matches("?.lua").trim_end_matches("?.so");
+        let joined = ["-I", "-r", "-M"]
+            .iter()
+            .find_map(|option| part.strip_prefix(option));
+        joined.unwrap_or(part).to_owned()
+    });
+    let mut all: Vec<String> = all.collect();
+    all.dedup();
+    all
+}
+
 /// The variables with code that something may write. A program that is to run nothing of the kind is started without them.
 #[must_use]
 pub fn writable_variables(

@@ -3,10 +3,11 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::candidates::{Candidates, is_shell};
+use crate::candidates::Candidates;
 use crate::code_variables::code_paths;
 use crate::finder::Finder;
 use crate::found_files::ProgramFiles;
+use crate::interpreters::is_shell;
 use crate::launch_place::LaunchPlace;
 use crate::line::{CommandWords, KnownValues, read_line};
 
@@ -20,7 +21,9 @@ impl ProgramFiles {
             repository: repository(place.cwd).map(|folder| folder.display().to_string()),
         };
         let found = read_line(line, &known);
-        let mut files = Self::of_commands(&found.commands, &found.search_paths, place);
+        let mut candidates = Candidates::of(&found.commands);
+        candidates.input_code(&found.commands, line);
+        let mut files = Self::of_candidates(candidates, &found.search_paths, place);
         if found.gave_up {
             files
                 .unknown
@@ -31,7 +34,8 @@ impl ProgramFiles {
         let mut set = std::mem::take(&mut files.search_paths);
         if !set.is_empty() {
             set.extend(found.search_paths);
-            files.join(Self::of_commands(&found.commands, &set, place).complete(place));
+            let candidates = Candidates::of(&found.commands);
+            files.join(Self::of_candidates(candidates, &set, place).complete(place));
             files = files.finish();
             files.search_paths.clear();
         }
@@ -55,7 +59,8 @@ impl ProgramFiles {
                 files.join(inner);
             }
         }
-        files.join(Self::of_commands(&[CommandWords(words)], &[], place));
+        let candidates = Candidates::of(&[CommandWords(words)]);
+        files.join(Self::of_candidates(candidates, &[], place));
         files.add_variables(place);
         files.complete(place)
     }
@@ -88,12 +93,11 @@ impl ProgramFiles {
         }
     }
 
-    fn of_commands(
-        commands: &[CommandWords],
+    fn of_candidates(
+        candidates: Candidates,
         search_paths: &[String],
         place: LaunchPlace<'_>,
     ) -> Self {
-        let candidates = Candidates::of(commands);
         let finder = Finder::new(&candidates, search_paths, place);
         let mut files = Self {
             unknown: candidates.unknown,
@@ -107,7 +111,7 @@ impl ProgramFiles {
 }
 
 /// The folder of the repository around a folder, as git finds it.
-fn repository(cwd: &Path) -> Option<PathBuf> {
+pub(crate) fn repository(cwd: &Path) -> Option<PathBuf> {
     let cwd = codex_mounts::canonicalize(cwd).ok()?;
     let mut folders = cwd.ancestors();
     let found = folders

@@ -4,7 +4,9 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::candidates::{Candidates, FileCandidate, expand};
-use crate::found_files::{FOLLOWED, MAX_FILES, ProgramFile, ProgramFiles};
+use crate::code_variables::places;
+use crate::found_files::{BESIDE, MAX_FILES, ProgramFile, ProgramFiles};
+use crate::interpreters::Language;
 use crate::launch_place::LaunchPlace;
 use crate::program_file::{DEFAULT_PATH, file_names, is_path, may_be_run, variable};
 use crate::system_programs::is_of_system;
@@ -100,20 +102,53 @@ impl<'a> Finder<'a> {
             }
             FileCandidate::Imports(module) => {
                 let module = module.as_deref().map(|name| name.replace('.', "/"));
-                let is_here = module.is_some_and(|module| {
-                    let path = self.place.cwd.join(module);
-                    codex_mounts::is_dir(&path) || codex_mounts::is_file(path.with_extension("py"))
-                });
-                if is_here {
-                    self.add_modules(self.place.cwd, found);
-                } else {
-                    found.imports_nothing = true;
-                }
+                let has_module = |folder: &&PathBuf| {
+                    let path = module.as_ref().map(|module| folder.join(module));
+                    path.is_some_and(|path| {
+                        codex_mounts::is_dir(&path)
+                            || codex_mounts::is_file(path.with_extension("py"))
+                    })
+                };
+                let mut folders = self.folders.iter().filter(has_module).peekable();
+                found.imports_nothing |= folders.peek().is_none();
+                folders.for_each(|folder| self.add_modules(folder, found));
             }
             FileCandidate::Packages => self.add_packages(self.place.cwd, found),
             FileCandidate::Folder(word) => {
                 for folder in &self.folders {
                     self.add_folder(&folder.join(word), found);
+                }
+            }
+            FileCandidate::Variable(name, value) => self.add_variable(name, value, found),
+        }
+    }
+
+    /// Adds what a variable names that the line sets.
+    fn add_variable(&self, name: &str, value: &str, found: &mut ProgramFiles) {
+        let before = self.place.variable(name);
+        if before.as_deref() == Some(value) {
+            return;
+        }
+        // What the search path has anyway is looked at program by program.
+        let is_known = |place: &String| {
+            let mut known = before.iter().flat_map(|before| before.split(':'));
+            name == "PATH" && known.any(|folder| folder == place)
+        };
+        for place in places(name, value)
+            .into_iter()
+            .filter(|place| !is_known(place))
+        {
+            for folder in &self.folders {
+                let path = folder.join(&place);
+                if codex_mounts::is_dir(&path) {
+                    self.add_folder(&path, found);
+                    continue;
+                }
+                let languages = [Language::JavaScript, Language::Ruby, Language::Perl];
+                for ending in languages.into_iter().flat_map(Language::module_endings) {
+                    let mut path = path.clone().into_os_string();
+                    path.push(ending);
+                    self.add_path(name, path.into(), found);
                 }
             }
         }
@@ -137,7 +172,7 @@ impl<'a> Finder<'a> {
         for entry in entries.take(10 * MAX_FILES) {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
-            let word = format!("{FOLLOWED}{name}");
+            let word = format!("{BESIDE}{name}");
             if codex_mounts::is_dir(&path) {
                 let inner = path.join("__init__.py");
                 self.add_path(&word, inner, found);
@@ -148,7 +183,7 @@ impl<'a> Finder<'a> {
     }
 
     /// Adds a folder as a whole. One around the working folder cannot be: everything in it changes.
-    fn add_folder(&self, folder: &Path, found: &mut ProgramFiles) {
+    pub(crate) fn add_folder(&self, folder: &Path, found: &mut ProgramFiles) {
         let Ok(real) = codex_mounts::canonicalize(folder) else {
             return;
         };
@@ -200,6 +235,18 @@ impl<'a> Finder<'a> {
             path,
             real,
         })
+    }
+
+    /// Whether a path is below the working folder or its repository.
+    pub(crate) fn is_of_work(&self, path: &Path) -> bool {
+        let root = crate::files::repository(self.place.cwd);
+        let real = codex_mounts::canonicalize(path);
+        let real = real.as_deref().unwrap_or(path);
+        let folders = [self.real_cwd.as_ref(), root.as_ref()];
+        folders
+            .into_iter()
+            .flatten()
+            .any(|folder| real.starts_with(folder))
     }
 
     /// Whether a path with links resolved belongs to the system.

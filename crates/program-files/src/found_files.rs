@@ -14,6 +14,9 @@ pub(crate) const MAX_FILES: usize = 512;
 /// Begins the words of files that other files refer to.
 pub(crate) const FOLLOWED: char = '>';
 
+/// Begins the words of modules beside a script, which something may import.
+pub(crate) const BESIDE: &str = ">*";
+
 /// A file that is run, or that is given to what is run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProgramFile {
@@ -46,8 +49,10 @@ pub struct ProgramFiles {
 impl ProgramFiles {
     /// A file that has not been found yet.
     pub(crate) fn push(&mut self, file: ProgramFile) -> bool {
-        let is_known = |known: &ProgramFile| known.path == file.path;
-        if self.all.iter().any(is_known) {
+        if let Some(known) = self.all.iter_mut().find(|known| known.path == file.path) {
+            if known.word.starts_with(BESIDE) && !file.word.starts_with(BESIDE) {
+                known.word = file.word;
+            }
             return false;
         }
         if self.all.len() >= MAX_FILES {

@@ -7,18 +7,21 @@
 //!
 //! A word whose value is not known before the line runs, and that may name a file to run, is reported: what it leads to
 //! cannot be checked. Scripts are followed to the code that they name (`references`), interpreters to the packages that
-//! they load (`folder`).
+//! they load (`folder`). Code that computes what it runs is reported as well, in a line and in scripts (`code_calls`).
 //!
-//! Code map: `line` (words of a shell line), `candidates` (the paths that words may mean), `files` (the files there),
+//! Code map: `line` (words of a shell line), `candidates` (the paths that words may mean), `interpreters` (which programs run
+//! code, and in which language), `code_calls` (what code runs in turn), `code_variables` (what variables name), `files` (the files there),
 //! `references` (what these name in turn), `folder` (packages), `content` (hashes), `record` (what ran before), `program_file` (how a system finds and protects programs).
 
 mod candidates;
+mod code_calls;
 mod code_variables;
 mod content;
 mod files;
 mod finder;
 mod folder;
 mod found_files;
+mod interpreters;
 mod launch_place;
 mod line;
 mod program_file;

@@ -244,7 +244,7 @@ impl LineReader<'_> {
             self.assigned.insert(name.to_owned(), value.to_owned());
             if is_first {
                 // A file that it names may run later.
-                let named = CommandWords(vec![String::new(), value.to_owned()]);
+                let named = CommandWords(vec![String::new(), word.text]);
                 self.found.commands.push(named);
                 return;
             }
@@ -497,7 +497,10 @@ mod tests {
         check("\"$HOME\"/'a b'", &[&["a", "b"], &["/h/a b"]]);
         check("$NOTSET/a ${NOTSET:-./d}/e", &[&["/a", "./d/e"]]);
         check("cat $PWD/a", &[&["cat", "/w/a"]]);
-        check("D=./hooks; $D/x.sh", &[&["", "./hooks"], &["./hooks/x.sh"]]);
+        check(
+            "D=./hooks; $D/x.sh",
+            &[&["", "D=./hooks"], &["./hooks/x.sh"]],
+        );
         check("export D=x && \"$D\"", &[&["export", "D=x"], &["x"]]);
         check(
             "python3 \"$(git rev-parse --show-toplevel)/.codex/x.py\"",

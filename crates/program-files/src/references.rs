@@ -7,9 +7,11 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::candidates::{Candidates, base_name, has_code_ending};
+use crate::candidates::{Candidates, base_name, has_code_ending, is_data};
+use crate::code_calls::{CodeCall, calls};
 use crate::finder::Finder;
-use crate::found_files::{FOLLOWED, MAX_FILES, ProgramFiles};
+use crate::found_files::{BESIDE, FOLLOWED, MAX_FILES, ProgramFiles};
+use crate::interpreters::{Language, is_interpreter};
 use crate::line::{KnownValues, read_line};
 use crate::program_file::may_be_run;
 
@@ -37,6 +39,8 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
         finder,
         listings: HashMap::new(),
         search_path: finder.own_search_path(),
+        runs_text: false,
+        computed: Vec::new(),
     };
     let mut index = 0;
     while let Some(file) = found.file_at(index) {
@@ -54,6 +58,18 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
         }
         index += 1;
     }
+    let mut computed = reader.computed.into_iter();
+    // A module that only lies beside a script is imported by nothing that is known.
+    let is_run = |path: &Path| {
+        !found
+            .all
+            .iter()
+            .any(|file| file.path == path && file.word.starts_with(BESIDE))
+    };
+    if let Some((path, call)) = computed.find(|(path, _)| is_run(path)) {
+        let shown = || format!("`{call}` in {}", path.display());
+        found.unknown.get_or_insert_with(shown);
+    }
 }
 
 /// The word of the settings of a package, which is read for its imports only.
@@ -66,6 +82,10 @@ struct ReferenceReader<'a> {
     finder: &'a Finder<'a>,
     listings: HashMap<PathBuf, Listing>,
     search_path: Vec<PathBuf>,
+    /// Whether the text that is read runs text, so that files count whatever their names are.
+    runs_text: bool,
+    /// The files that compute what they run, and how.
+    computed: Vec<(PathBuf, String)>,
 }
 
 impl ReferenceReader<'_> {
@@ -73,7 +93,7 @@ impl ReferenceReader<'_> {
     fn read(&mut self, path: &Path, is_named: bool, found: &mut ProgramFiles) {
         let Some(text) = text_of(path) else { return };
         let Some(folder) = path.parent() else { return };
-        let language = Language::of(path, &text);
+        let language = Language::of_file(path, &text);
         match language {
             Language::Python if is_named => self.finder.add_modules(folder, found),
             Language::JavaScript => {
@@ -87,6 +107,16 @@ impl ReferenceReader<'_> {
             return;
         }
         let words: BTreeSet<&str> = words(&text).collect();
+        let calls = calls(&text, language, false);
+        let is_judged = is_named || self.finder.is_of_work(path);
+        if let Some(call) = calls.iter().find(|call| call.is_computed && is_judged) {
+            self.computed.push((path.to_path_buf(), call.shown.clone()));
+        }
+        let runs_code = calls.iter().any(runs_text);
+        self.runs_text = runs_code || names_interpreter(&text);
+        calls
+            .iter()
+            .for_each(|call| self.call(call, language, folder, found));
         let inner = words.iter().map(|word| folder.join(word));
         let inner: Vec<PathBuf> = inner
             .filter(|path| codex_mounts::is_dir(path))
@@ -96,6 +126,40 @@ impl ReferenceReader<'_> {
             self.word(word, folder, found);
             for folder in &inner {
                 self.name(word, folder, found);
+            }
+        }
+    }
+
+    /// What a call names: relative to the folder of the file, the folders around it and the working folder.
+    fn call(
+        &mut self,
+        call: &CodeCall,
+        language: Language,
+        folder: &Path,
+        found: &mut ProgramFiles,
+    ) {
+        let above = folder.ancestors().take(call.levels + 1);
+        let bases: Vec<&Path> = above.chain([self.finder.place.cwd]).collect();
+        if call.is_folder && call.literals.is_empty() && call.levels > 0 {
+            let folder = folder.ancestors().nth(call.levels).unwrap_or(folder);
+            return self.finder.add_folder(folder, found);
+        }
+        for (path, base) in { call.paths() }.into_iter().flat_map(|path| {
+            let bases = bases.iter();
+            bases.map(move |base| (path.clone(), *base))
+        }) {
+            let target = base.join(&path);
+            if call.is_folder {
+                if codex_mounts::is_dir(&target) {
+                    self.finder.add_folder(&target, found);
+                }
+                continue;
+            }
+            for ending in language.module_endings() {
+                let mut target = target.clone().into_os_string();
+                target.push(ending);
+                self.finder
+                    .add_path(&format!(">{path}{ending}"), target.into(), found);
             }
         }
     }
@@ -148,6 +212,10 @@ impl ReferenceReader<'_> {
             // `package.module`, and `module.name`.
             self.name(first, base, found);
             self.path(&name.replace('.', "/"), base, found);
+        }
+        let path = self.finder.place.cwd.join(word);
+        if codex_mounts::is_file(&path) {
+            self.code_at(word, &path, found);
         }
         for folder in self.search_path.clone() {
             let path = folder.join(word);
@@ -204,7 +272,8 @@ impl ReferenceReader<'_> {
             let is_code = has_code_ending(&name)
                 || CODE_NAMES.contains(&&*name)
                 || may_be_run(&about)
-                || begins_script(path);
+                || begins_script(path)
+                || (self.runs_text && !is_data(&name));
             if is_code {
                 self.finder
                     .add_path(&format!(">{word}"), path.to_path_buf(), found);
@@ -234,45 +303,25 @@ impl ReferenceReader<'_> {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Language {
-    Python,
-    JavaScript,
-    Shell,
-    Code,
-    Other,
+/// Whether a call runs text that may come from any file.
+fn runs_text(call: &CodeCall) -> bool {
+    const NAMES: [&str; 6] = [
+        "class_eval",
+        "compile",
+        "eval",
+        "exec",
+        "instance_eval",
+        "runIn",
+    ];
+    NAMES.iter().any(|name| call.shown.starts_with(name))
 }
 
-impl Language {
-    fn of(path: &Path, text: &str) -> Self {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
-        match ending {
-            "py" | "pyw" => return Self::Python,
-            "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" | "jsx" | "tsx" => return Self::JavaScript,
-            "sh" | "bash" | "zsh" | "ksh" | "fish" => return Self::Shell,
-            _ => {}
-        }
-        let first = text.lines().next().unwrap_or_default();
-        let program = first.strip_prefix("#!").map(|line| {
-            let words = line.split_whitespace().map(base_name);
-            let mut words = words.skip_while(|word| *word == "env" || word.starts_with('-'));
-            words.next().unwrap_or_default()
-        });
-        match program {
-            Some(program) if program.starts_with("python") => Self::Python,
-            Some("node" | "nodejs" | "bun" | "deno" | "tsx") => Self::JavaScript,
-            Some("sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "fish") => Self::Shell,
-            Some(_) => Self::Code,
-            None if has_code_ending(&name) || name == "package.json" => Self::Code,
-            None if ["Makefile", "makefile", "GNUmakefile", "justfile", ".env"]
-                .contains(&&*name) =>
-            {
-                Self::Shell
-            }
-            None => Self::Other,
-        }
-    }
+/// Whether a text names a program that runs files, except for its own one.
+fn names_interpreter(text: &str) -> bool {
+    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
+    let text = if first.starts_with("#!") { rest } else { text };
+    let mut names = words(text).map(base_name);
+    names.any(|name| name != "source" && is_interpreter(name))
 }
 
 /// The text of a file, if it is one.

@@ -407,3 +407,431 @@ fn new_file_in_a_folder_whose_files_are_run_changes_the_hash() {
     assert!(folder.of("find . -exec sh {} \\;").unknown.is_some());
     assert_eq!(folder.of("find . -exec rustfmt {} \\;").unknown, None);
 }
+
+/// Writes files, and checks that a change of the last one shows, or that the line is never trusted.
+#[track_caller]
+fn check_rewritten(line: &str, files: &[&str], changed: &str) {
+    let folder = LineFolder::new();
+    for file in files {
+        let (path, text) = file.split_once(": ").unwrap_or((file, "1"));
+        let path = folder.root().join("work").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+    }
+    let line = line.replace("WORK", &folder.root().join("work").display().to_string());
+    let before = folder.of(&line);
+    let hash = before.content_hash().unwrap();
+    let path = folder.root().join("work").join(changed);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(&path, "rewritten").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    let after = folder.of(&line);
+    let is_refused = before.unknown.is_some() && after.unknown.is_some();
+    let is_noticed = after.content_hash().unwrap() != hash;
+    assert!(is_refused || is_noticed, "{line}: {before:?}");
+}
+
+#[test]
+fn what_an_interpreter_runs_cannot_be_rewritten() {
+    for (line, files, changed) in [
+        // Folders.
+        ("node .", &["index.js"][..], "index.js"),
+        ("node .", &[], "package.json"),
+        (
+            "node ./",
+            &["package.json: {\"main\":\"z.js\"}", "z.js"],
+            "z.js",
+        ),
+        ("node sub", &["sub/index.js"], "sub/index.js"),
+        (
+            "node sub",
+            &["sub/package.json: {\"main\":\"./lib/m\"}", "sub/lib/m.js"],
+            "sub/lib/m.js",
+        ),
+        (
+            "node sub",
+            &[
+                "sub/package.json: {\"exports\":{\".\":\"./e.mjs\"}}",
+                "sub/e.mjs",
+            ],
+            "sub/e.mjs",
+        ),
+        ("node sub/h", &["sub/h.js"], "sub/h.js"),
+        ("cd sub && node .", &["sub/index.js"], "sub/index.js"),
+        ("python3 .", &["__main__.py"], "__main__.py"),
+        ("python3 d", &["d/__main__.py"], "d/__main__.py"),
+        ("python3 d", &["d/__main__.py: import json"], "d/re.py"),
+        ("env A=1 python3 d", &["d/__main__.py"], "d/__main__.py"),
+        ("uv run python d", &["d/__main__.py"], "d/__main__.py"),
+        ("timeout 5 node sub", &["sub/index.js"], "sub/index.js"),
+        ("bun run sub", &["sub/index.ts"], "sub/index.ts"),
+        ("npx tsx sub", &["sub/index.ts"], "sub/index.ts"),
+        ("npx ./sub", &["sub/package.json"], "sub/cli.js"),
+        (
+            "pipx run --spec ./pkg tool",
+            &["pkg/setup.py"],
+            "pkg/setup.py",
+        ),
+        ("uvx --from . tool", &["pyproject.toml"], "setup.py"),
+        // Options.
+        ("node -r ./m -e 1", &["m.js"], "m.js"),
+        ("node --require ./m -e 1", &["m.js"], "m.js"),
+        ("node --import=./m.mjs x.js", &["m.mjs"], "m.mjs"),
+        (
+            "node --experimental-loader ./l/m -e 1",
+            &["l/m.mjs"],
+            "l/m.mjs",
+        ),
+        ("node --require=./d -e 1", &["d/index.js"], "d/index.js"),
+        ("ruby -r ./x -e 1", &["x.rb"], "x.rb"),
+        ("perl -Ilib -MFoo -e 1", &["lib/Foo.pm"], "lib/strict.pm"),
+        (
+            "java -cp classes Main",
+            &["classes/Main.class"],
+            "classes/Main.class",
+        ),
+        ("php -d auto_prepend_file=p.inc x.php", &["p.inc"], "p.inc"),
+        ("lua -l m", &["m.lua"], "m.lua"),
+        ("jq -f x.jq /dev/null", &["x.jq"], "x.jq"),
+        ("awk -f p.awk /dev/null", &["p.awk"], "p.awk"),
+        ("sed -n -f p.sed /dev/null", &["p.sed"], "p.sed"),
+        ("node --test", &[], "a.test.js"),
+        ("python3 -m pytest", &[], "test_a.py"),
+        ("time cargo test", &[], "tests/a.rs"),
+        ("npx jest", &[], "a.test.js"),
+        ("nice make", &["Makefile: all:\n\ttrue\n"], "Makefile"),
+        // Variables.
+        (
+            "PYTHONPATH=lib python3 -c 'import foo'",
+            &["lib/foo.py"],
+            "lib/foo.py",
+        ),
+        (
+            "PYTHONPATH=WORK/lib python3 -c 'import foo'",
+            &["lib/foo.py"],
+            "lib/foo.py",
+        ),
+        (
+            "export PYTHONPATH=lib; python3 -c 'import foo'",
+            &["lib/foo.py"],
+            "lib/foo.py",
+        ),
+        (
+            "env PYTHONPATH=lib python3 -c 'import foo'",
+            &["lib/foo.py"],
+            "lib/foo.py",
+        ),
+        (
+            "sh -c 'PYTHONPATH=lib exec python3 a.py'",
+            &["a.py", "lib/foo.py"],
+            "lib/foo.py",
+        ),
+        (
+            "PYTHONPATH=lib python3 -c pass",
+            &["lib/foo.py"],
+            "lib/sitecustomize.py",
+        ),
+        (
+            "PYTHONPATH=lib python3 -c pass",
+            &[],
+            "lib/usercustomize.py",
+        ),
+        ("PYTHONPATH=src: python3 a.py", &["a.py"], "re.py"),
+        ("PYTHONPATH=\"$(cat p)\" python3 a.py", &["a.py"], "re.py"),
+        (
+            "NODE_PATH=lib node -e 'require(\"foo\")'",
+            &["lib/foo.js"],
+            "lib/foo.js",
+        ),
+        ("NODE_OPTIONS='--require ./m' node a.js", &["m.js"], "m.js"),
+        ("PERL5LIB=lib perl -e 1", &["lib/Foo.pm"], "lib/strict.pm"),
+        ("RUBYLIB=lib ruby -e 1", &["lib/x.rb"], "lib/set.rb"),
+        ("RUBYOPT=-r./x ruby -e 1", &["x.rb"], "x.rb"),
+        ("BASH_ENV=e.sh bash -c true", &["e.sh"], "e.sh"),
+        ("ENV=e.sh sh -ic true", &["e.sh"], "e.sh"),
+        ("LD_PRELOAD=./x.so true", &["x.so"], "x.so"),
+        ("LD_LIBRARY_PATH=l true", &["l/x"], "l/libc.so.6"),
+        (
+            "PATH=bin:$PATH sh x.sh",
+            &["x.sh: $0_helper", "bin/foo"],
+            "bin/ls",
+        ),
+        ("HOME=h git status", &["h/x"], "h/.gitconfig"),
+        (
+            "sh x.sh",
+            &[
+                "x.sh: export PYTHONPATH=lib\npython3 -c 'import foo'",
+                "lib/foo.py",
+            ],
+            "lib/foo.py",
+        ),
+    ] {
+        check_rewritten(line, files, changed);
+    }
+}
+
+#[test]
+fn what_code_runs_cannot_be_rewritten() {
+    for (line, files, changed) in [
+        // Code in the line.
+        (
+            "python3 -c \"exec(open('h.py').read())\"",
+            &["h.py"][..],
+            "h.py",
+        ),
+        (
+            "python3 -c \"exec(open('h.txt').read())\"",
+            &["h.txt"],
+            "h.txt",
+        ),
+        (
+            "python3 -c \"exec(open(\\\"h.txt\\\").read())\"",
+            &["h.txt"],
+            "h.txt",
+        ),
+        (
+            "python3 -c 'import runpy; runpy.run_path(\"h.py\")'",
+            &["h.py"],
+            "h.py",
+        ),
+        ("env python3 -c 'exec(open(\"h\").read())'", &["h"], "h"),
+        (
+            "python3 -c 'import sys; exec(open(sys.argv[1]).read())' h",
+            &["h"],
+            "h",
+        ),
+        (
+            "python3 -c 'import sys; exec(sys.stdin.read())' < h",
+            &["h"],
+            "h",
+        ),
+        (
+            "cat h | python3 -c 'import sys; exec(sys.stdin.read())'",
+            &["h"],
+            "h",
+        ),
+        (
+            "python3 -c 'import sys; sys.path.insert(0, \"lib\"); import foo'",
+            &["lib/foo.py"],
+            "lib/re.py",
+        ),
+        (
+            "python3 - <<'E'\nexec(open('h.txt').read())\nE",
+            &["h.txt"],
+            "h.txt",
+        ),
+        ("echo \"exec(open('h').read())\" | python3", &["h"], "h"),
+        ("cat h.py | python3 - x", &["h.py"], "h.py"),
+        ("cat h.sh | bash -s x", &["h.sh"], "h.sh"),
+        ("cat cmds | sqlite3 :memory:", &["cmds"], "cmds"),
+        ("cat cmds | ed -s x", &["cmds"], "cmds"),
+        ("node -e \"require('./m')\"", &["m.js"], "m.js"),
+        ("node -e \"require('.')\"", &["index.js"], "index.js"),
+        (
+            "node -p \"eval(require('fs').readFileSync('h','utf8'))\"",
+            &["h"],
+            "h",
+        ),
+        (
+            "node -e 'import(process.argv[1])' ./m.mjs",
+            &["m.mjs"],
+            "m.mjs",
+        ),
+        (
+            "node -e \"new Function(require('fs').readFileSync('h','utf8'))()\"",
+            &["h"],
+            "h",
+        ),
+        (
+            "node -e \"require('child_process').execSync('sh x.txt')\"",
+            &["x.txt"],
+            "x.txt",
+        ),
+        ("deno eval \"import('./m.ts')\"", &["m.ts"], "m.ts"),
+        ("bun -e 'require(\"./m\")'", &["m.ts"], "m.ts"),
+        ("perl -e 'do \"./i.pl\"'", &["i.pl"], "i.pl"),
+        ("perl -e 'require \"./i\"'", &["i"], "i"),
+        ("perl -e 'do $ARGV[0]' i.pl", &["i.pl"], "i.pl"),
+        ("perl -ne 'system($_)' < cmds", &["cmds"], "cmds"),
+        ("cat cmds | perl -ne 'system($_)'", &["cmds"], "cmds"),
+        ("cat cmds | awk '{system($0)}'", &["cmds"], "cmds"),
+        ("ruby -e 'load \"x\"'", &["x"], "x"),
+        ("ruby -e 'eval File.read(\"x\")'", &["x"], "x"),
+        ("php -r 'include \"x.inc\";'", &["x.inc"], "x.inc"),
+        ("lua -e 'dofile(\"x\")'", &["x"], "x"),
+        (
+            "python3 -c 'import os; os.system(\"sh x.txt\")'",
+            &["x.txt"],
+            "x.txt",
+        ),
+        (
+            "python3 -c 'import subprocess as s; s.run([\"sh\", \"x\"])'",
+            &["x"],
+            "x",
+        ),
+        // Code in scripts.
+        (
+            "python3 .codex/hooks/a.py",
+            &[".codex/hooks/a.py: exec(open(\"h.py\").read())", "h.py"],
+            "h.py",
+        ),
+        (
+            "python3 s/a.py",
+            &["s/a.py: exec(open(\"h\").read())", "h"],
+            "h",
+        ),
+        (
+            "python3 s/a.py",
+            &["s/a.py: import sys\nsys.path.append('lib')", "lib/x.py"],
+            "lib/re.py",
+        ),
+        (
+            "python3 s/t/a.py",
+            &[
+                "s/t/a.py: import os,sys\nsys.path.insert(0, os.path.dirname(os.path.dirname(__file__)))",
+            ],
+            "s/re.py",
+        ),
+        (
+            "python3 s/a.py",
+            &["s/a.py: import importlib\nimportlib.import_module(name)"],
+            "x.py",
+        ),
+        (
+            "python3 s/a.py",
+            &["s/a.py: with open(p) as f:\n  exec(f.read())"],
+            "x.py",
+        ),
+        (
+            "python3 s/a.py x",
+            &[
+                "s/a.py: import subprocess\nsubprocess.run(['sh', 'run'])",
+                "run",
+            ],
+            "run",
+        ),
+        (
+            "node sub/h.js",
+            &["sub/h.js: require('..')", "index.js"],
+            "index.js",
+        ),
+        (
+            "node sub/h.js",
+            &["sub/h.js: require('.')", "sub/index.js"],
+            "sub/index.js",
+        ),
+        (
+            "node sub/h.js",
+            &[
+                "sub/h.js: require(require('path').join(__dirname, '..', 'm'))",
+                "m.js",
+            ],
+            "m.js",
+        ),
+        (
+            "node sub/h.js",
+            &["sub/h.js: require(process.argv[2])"],
+            "m.js",
+        ),
+        (
+            "perl h.pl",
+            &["h.pl: use lib \"lib\"; use Foo;", "lib/Foo.pm"],
+            "lib/Scalar.pm",
+        ),
+        ("ruby d/h.rb", &["d/h.rb: load 'x'", "x"], "x"),
+        ("make -f M", &["M: include N\nall:\n\ttrue\n", "N"], "N"),
+        (
+            "make",
+            &["Makefile: include *.mk\nall:\n\ttrue\n", "a.mk"],
+            "b.mk",
+        ),
+        ("make", &["Makefile: -include local.mk\n"], "local.mk"),
+        ("just", &["justfile: import 'x.just'\n", "x.just"], "x.just"),
+        // Programs that begin others.
+        ("git -c alias.x='!./x' x", &["x"], "x"),
+        ("git -c core.hooksPath=d commit", &["d/a"], "d/pre-commit"),
+        ("git -c core.fsmonitor=./x status", &["x"], "x"),
+        ("git -C sub status", &["sub/a"], "sub/.git/config"),
+        ("find d -exec python3 {} +", &["d/a"], "d/b"),
+        ("fd . d/ -x sh", &["d/a"], "d/b"),
+        ("xargs -a cmds sh -c", &["cmds"], "cmds"),
+        ("xargs -I{} sh -c '{}' < cmds", &["cmds"], "cmds"),
+        ("flock lock sh x", &["x"], "x"),
+        ("env -S 'python3 d'", &["d/__main__.py"], "d/__main__.py"),
+        ("bash -c '. \"$0\"' ./x", &["x"], "x"),
+    ] {
+        check_rewritten(line, files, changed);
+    }
+}
+
+#[test]
+fn ordinary_hooks_are_known_and_leave_the_data_of_the_workspace_alone() {
+    let folder = LineFolder::new();
+    let script = "#!/usr/bin/env python3\nimport json, os, re, subprocess, sys\nfrom pathlib import Path\n\
+        data = json.load(sys.stdin)\nm = re.compile(r'\\.py$').search(data['file'])\n\
+        subprocess.run(['ruff', 'check', data['file']], check=False)\n\
+        STATE = Path(__file__).parent / 'state.json'\nprint(open('notes.md').read(), 'package.json')\n";
+    folder.write("work/.claude/hooks/check.py", script);
+    let script = "const fs = require('fs');\nconst path = require('node:path');\n\
+        const { execSync } = require('child_process');\nimport x from './lib.mjs';\n\
+        const file = JSON.parse(fs.readFileSync(0, 'utf8')).file;\n\
+        if (/\\.js$/.exec(file)) execSync(`npx prettier --write ${file}`);\n";
+    folder.write("work/scripts/hook.js", script);
+    for data in [
+        "package.json",
+        "notes.md",
+        "src/main.rs",
+        "state.json",
+        ".claude/hooks/state.json",
+    ] {
+        let path = folder.root().join("work").join(data);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "{}").unwrap();
+    }
+    for (line, expected) in [
+        (
+            "python3 .claude/hooks/check.py",
+            &["work/.claude/hooks/check.py"][..],
+        ),
+        (
+            "uv run .claude/hooks/check.py",
+            &["work/.claude/hooks/check.py"],
+        ),
+        (
+            "node scripts/hook.js",
+            &["work/package.json", "work/scripts/hook.js"],
+        ),
+        (
+            "bash -c 'jq -r .tool_input.file_path | xargs -r ruff check'",
+            &[],
+        ),
+        (
+            "jq -r '.tool_input.file_path' | { read f; ruff check \"$f\"; }",
+            &[],
+        ),
+        ("ruff check --fix .", &[]),
+        ("npx tsc --noEmit", &[]),
+        ("jq -r '.version' package.json", &[]),
+        (
+            "python3 -c \"import json,sys; print(json.load(sys.stdin)['cwd'], open('notes.md').read())\"",
+            &[],
+        ),
+        (
+            "node -e \"console.log(process.env.HOME, JSON.parse(require('fs').readFileSync(0)))\"",
+            &[],
+        ),
+        ("awk '{print $1}' < /dev/null", &[]),
+        ("git diff --stat", &[]),
+        ("git -C . status", &[]),
+        ("notify-send done", &[]),
+        ("curl -s -d @- http://127.0.0.1:1/x", &[]),
+        ("perl -pe 's/a/b/'", &[]),
+        ("PATH=\"$HOME/.local/bin:$PATH\" ruff check", &[]),
+        ("FOO=bar BAZ=1 ruff check src", &[]),
+        ("timeout 30 npx eslint --fix src", &["work/package.json"]),
+        ("npx prettier --check .", &["work/package.json"]),
+    ] {
+        assert_eq!(folder.own(line), expected, "{line}");
+        assert_eq!(folder.of(line).unknown, None, "{line}");
+    }
+}
