@@ -560,6 +560,94 @@ async fn what_a_script_of_a_hook_imports_is_part_of_it() {
 }
 
 #[tokio::test]
+async fn what_folders_variables_and_code_of_a_hook_run_is_part_of_it() {
+    let good = |case: &Workspace| {
+        let file = case.home.path().join("ran");
+        format!("open({file:?}, 'a').write('good\\n')\n")
+    };
+    for (line, script, changed) in [
+        ("python3 d", "d/__main__.py", "d/__main__.py"),
+        (
+            "PYTHONPATH=lib python3 -c 'import foo'",
+            "lib/foo.py",
+            "lib/foo.py",
+        ),
+        // A module that comes before one of Python.
+        (
+            "env PYTHONPATH=lib python3 -c 'import foo'",
+            "lib/foo.py",
+            "lib/sitecustomize.py",
+        ),
+        (
+            "python3 -c \"exec(open('h.txt').read())\"",
+            "h.txt",
+            "h.txt",
+        ),
+        ("python3 .codex/hooks/a.py", "h.txt", "h.txt"),
+    ] {
+        let case = Workspace::new().await;
+        case.write(script, &good(&case));
+        case.write(".codex/hooks/a.py", "exec(open('h.txt').read())\n");
+        case.set_hook(line);
+        let mut server = case.server().await;
+        case.trust(&mut server).await;
+        let thread = case.thread(&mut server).await;
+        let bad = good(&case).replace("good", "bad").replace('\'', "\"");
+        let bad = bad.trim_end();
+        let write = format!("printf '%s' '{bad}' > {changed}");
+        let replace = "mv d e; mv lib other; mv h.txt i.txt; mkdir d lib";
+        case.turn(&mut server, &thread, &[&write, replace, &write])
+            .await;
+        case.turn(&mut server, &thread, &[]).await;
+        let ran = case.ran();
+        assert!(
+            ran.starts_with("good\n") && !ran.contains("bad"),
+            "{line}: {ran}"
+        );
+        server.finish().await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_hook_whose_script_computes_what_it_runs_is_not_trusted() {
+    let case = Workspace::new().await;
+    case.write(
+        ".codex/hooks/a.py",
+        "import sys\nexec(open(sys.argv[1]).read())\n",
+    );
+    case.set_hook("python3 .codex/hooks/a.py x");
+    let mut server = case.server().await;
+    case.trust(&mut server).await;
+    assert_eq!(case.hook(&mut server).await["trustStatus"], "modified");
+    case.thread(&mut server).await;
+    let warned = server.wait_for("warning").await.unwrap();
+    let warning = warned["params"]["message"].as_str().unwrap().to_owned();
+    assert!(warning.contains("`exec(open(sys.argv[1])"), "{warning}");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn an_mcp_server_in_a_folder_that_has_changed_does_not_start() {
+    let case = Workspace::new().await;
+    let file = case.home.path().join("ran");
+    let note = |word: &str| format!("open({file:?}, 'a').write('{word}\\n')\n");
+    case.write("srv/__main__.py", &note("good"));
+    case.add_settings("", &mcp_settings("python3", &["srv"], &case.work()));
+    let mut server = case.server().await;
+    case.thread(&mut server).await;
+    startup_error(&mut server).await;
+    assert_eq!(case.ran(), "good\n");
+    server.finish().await.unwrap();
+    case.write("srv/__main__.py", &note("bad"));
+    let mut server = case.server().await;
+    case.thread(&mut server).await;
+    let error = startup_error(&mut server).await;
+    assert!(error.contains("srv/__main__.py"), "{error}");
+    assert_eq!(case.ran(), "good\n");
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn code_in_a_hook_imports_nothing_of_the_workspace() {
     let case = Workspace::new().await;
     let file = case.home.path().join("ran");

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::code_calls::calls;
 use crate::code_variables::places_code;
 use crate::interpreters::{
-    Language, code_arguments, is_interpreter, is_shell, module_folder, runs_arguments, runs_input,
+    Language, STARTUP_FILES, code_arguments, home_files, is_interpreter, is_shell, module_folder,
+    reads_startup_files, runs_arguments, runs_input,
 };
 use crate::line::{CommandWords, UNKNOWN};
+use crate::python_start::{PythonStart, removes_variables};
 
 /// Programs that write what their arguments name, or only print them.
 const WRITERS: [&str; 12] = [
@@ -57,7 +59,7 @@ pub(crate) const WRAPPERS: [&str; 14] = [
 ];
 
 /// Programs that may begin another one, and have words of their own before its name.
-const RUNNERS: [&str; 48] = [
+const RUNNERS: [&str; 49] = [
     "asdf",
     "bun",
     "bundle",
@@ -74,6 +76,7 @@ const RUNNERS: [&str; 48] = [
     "dotenv",
     "dotenvx",
     "entr",
+    "eval",
     "fd",
     "find",
     "flock",
@@ -310,6 +313,8 @@ pub(crate) enum FileCandidate {
     Packages,
     /// A folder whose files are run, whatever their names.
     Folder(String),
+    /// A file or folder in the home folder, which counts if it is in the workspace.
+    Home(&'static str),
     /// A variable that names places of code, and its value.
     Variable(String, String),
 }
@@ -320,20 +325,61 @@ pub(crate) struct Candidates {
     pub(crate) all: Vec<FileCandidate>,
     /// The first word that may name a file to run and is not known.
     pub(crate) unknown: Option<String>,
+    /// The languages of the interpreters in the line.
+    languages: Vec<Language>,
+    /// Whether something is begun without the variables of the engine.
+    removes_variables: bool,
 }
 
 impl Candidates {
     pub(crate) fn of(commands: &[CommandWords]) -> Self {
-        let mut found = Self::default();
+        let all = commands;
+        let commands: Vec<CommandWords> = all.iter().map(CommandWords::without_inputs).collect();
+        let commands = commands.as_slice();
+        let programs = commands.iter().flat_map(|command| &command.0);
+        let languages = programs.filter_map(|word| Language::of_program(base_name(word)));
+        let mut found = Self {
+            languages: languages.filter(|it| *it != Language::Shell).collect(),
+            removes_variables: commands.iter().any(removes_variables),
+            ..Self::default()
+        };
+        found.languages.sort_unstable();
+        found.languages.dedup();
         let reads_input = commands.iter().any(runs_its_input);
         let runs_listed = commands.iter().any(runs_listed_files);
+        if commands.iter().any(runs_what_it_reads_about)
+            && commands.iter().any(|command| !names_what_it_lists(command))
+        {
+            found.unknown("the files that xargs reads");
+        }
         for command in commands {
             found.command(command, reads_input);
             found.folders_to_run(command, runs_listed);
         }
+        for command in all {
+            let program = command.without_inputs().0.into_iter().next();
+            command
+                .inputs()
+                .for_each(|input| found.input(program.as_deref(), input, reads_input));
+        }
         found.all.sort();
         found.all.dedup();
         found
+    }
+
+    /// A file that a command reads, or the text itself.
+    fn input(&mut self, program: Option<&str>, input: &str, reads_input: bool) {
+        let only_reads = program.is_none_or(|program| READERS.contains(&base_name(program)));
+        if only_reads && !reads_input {
+            return;
+        }
+        if reads_input && input.contains(UNKNOWN) {
+            return self.unknown(input);
+        }
+        if reads_input {
+            self.program(input);
+        }
+        self.argument(input);
     }
 
     fn command(&mut self, CommandWords(words): &CommandWords, reads_input: bool) {
@@ -342,13 +388,23 @@ impl Candidates {
             return;
         };
         let name = base_name(program);
-        if !WRAPPERS.contains(&name) && !RUNNERS.contains(&name) {
+        if WRITERS.contains(&name) || READERS.contains(&name) {
             return;
         }
+        let is_runner = WRAPPERS.contains(&name) || RUNNERS.contains(&name);
+        let unknown = self.unknown.clone();
         for from in 0..arguments.len() {
-            if is_special(&arguments[from]) {
+            let may_begin = match base_name(&arguments[from]) {
+                "." => false,
+                inner => is_runner || is_interpreter(inner),
+            };
+            if may_begin && is_special(&arguments[from]) {
                 self.words(&arguments[from..], reads_input);
             }
+        }
+        if !is_runner {
+            // Such a word may mean something else.
+            self.unknown = unknown;
         }
     }
 
@@ -358,6 +414,11 @@ impl Candidates {
         };
         let name = base_name(program);
         self.program(program);
+        self.all
+            .extend(home_files(name).iter().copied().map(FileCandidate::Home));
+        if is_shell(name) && arguments.iter().any(|option| reads_startup_files(option)) {
+            self.all.extend(STARTUP_FILES.map(FileCandidate::Home));
+        }
         if name == "jq" {
             self.filter(arguments);
         }
@@ -367,6 +428,13 @@ impl Candidates {
         if reads_input && WRITERS.contains(&name) {
             // It writes what is run.
             arguments.iter().for_each(|argument| self.program(argument));
+        }
+        let makes_words = matches!(name, "" | "for" | "select") || WRITERS.contains(&name);
+        if makes_words {
+            // An interpreter may get them as arguments.
+            for language in self.languages.clone() {
+                self.modules(language, arguments);
+            }
         }
         if is_builder(name, arguments) {
             return self.unknown(program);
@@ -393,21 +461,16 @@ impl Candidates {
                 self.all.extend(files);
             }
         }
+        self.variable_words(words);
         let mut is_output = false;
         let mut is_operand_to_run = is_interpreter(name);
-        for (index, argument) in arguments.iter().enumerate() {
+        for argument in arguments {
             if std::mem::replace(&mut is_output, OUTPUT_OPTIONS.contains(&argument.as_str())) {
                 continue;
             }
             let is_option = argument.starts_with('-') && argument.len() > 1;
             if PACKAGE_RUNNERS.contains(&name) && !is_option {
                 self.package(argument);
-            }
-            if argument == "-m"
-                && is_interpreter(name)
-                && let Some(module) = arguments.get(index + 1)
-            {
-                self.module(module);
             }
             if WRAPPERS.contains(&name) && !is_option {
                 self.program(argument);
@@ -425,6 +488,10 @@ impl Candidates {
 
     /// A variable that names places of code, in an assignment or an argument.
     fn variable(&mut self, argument: &str) {
+        if let Some((_, folder)) = argument.split_once("pycache_prefix=") {
+            // Compiled code is taken from there.
+            self.all.push(FileCandidate::Folder(folder.to_owned()));
+        }
         let Some((before, value)) = argument.split_once('=') else {
             return;
         };
@@ -441,6 +508,23 @@ impl Candidates {
         }
         self.all
             .push(FileCandidate::Variable(name.to_owned(), value.to_owned()));
+    }
+
+    /// An assignment in several words: `export PYTHONPATH := lib` of make, `set -x PYTHONPATH lib` of fish.
+    fn variable_words(&mut self, words: &[String]) {
+        let Some(at) = words
+            .iter()
+            .position(|word| places_code(word.trim_start_matches("$env:")))
+        else {
+            return;
+        };
+        let sets = at == 0 || matches!(words[0].as_str(), "export" | "override" | "set" | "setenv");
+        let is_value =
+            |word: &&String| sets && !word.is_empty() && word.chars().any(char::is_alphanumeric);
+        for value in words[at + 1..].iter().filter(is_value) {
+            let name = words[at].trim_start_matches("$env:");
+            self.variable(&format!("{name}={value}"));
+        }
     }
 
     /// The code of `jq`, which decides what is printed.
@@ -558,26 +642,12 @@ impl Candidates {
 
     /// What an interpreter runs beside the files that its arguments name.
     fn interpreter(&mut self, name: &str, arguments: &[String]) {
-        let is_python = name.starts_with("python");
-        let option = arguments.iter().find(|word| !is_plain_option(word));
-        // Code in an argument, a module and code on the input import from the working folder.
-        let from_folder = match option.map(String::as_str) {
-            None | Some("-" | "-c" | "-m") => true,
-            Some(_) => false,
-        };
-        let is_isolated = arguments.iter().any(|word| {
-            let flags = word
-                .strip_prefix('-')
-                .filter(|flags| !flags.starts_with('-'));
-            flags.is_some_and(|flags| flags.contains(['I', 'P']))
-        });
-        if is_python && from_folder && !is_isolated {
-            let module = arguments.iter().skip_while(|word| *word != "-m").nth(1);
-            self.all.push(FileCandidate::Imports(module.cloned()));
-        }
         let language = Language::of_program(name);
         if language == Some(Language::JavaScript) {
             self.all.push(FileCandidate::Packages);
+        }
+        if language == Some(Language::Python) {
+            self.python(name, arguments);
         }
         for (index, argument) in arguments.iter().enumerate() {
             if let Some(folder) = module_folder(language, argument, arguments.get(index + 1)) {
@@ -590,6 +660,23 @@ impl Candidates {
         if language != Language::Shell {
             self.modules(language, arguments);
             code_arguments(arguments).for_each(|code| self.code(language, code));
+        }
+    }
+
+    /// Code in an argument, a module and code on the input import from the working folder.
+    fn python(&mut self, name: &str, arguments: &[String]) {
+        let start = PythonStart::of(arguments);
+        if start.is_isolated {
+            return;
+        }
+        if start.ignores_variables || self.removes_variables {
+            return self.unknown(&format!("{name} without its variables"));
+        }
+        if let Some(module) = &start.module {
+            self.module(module);
+        }
+        if !start.has_script && !start.is_safe {
+            self.all.push(FileCandidate::Imports(start.module));
         }
     }
 
@@ -658,7 +745,7 @@ impl Candidates {
     /// What an interpreter runs that gets its code from the line: all of the line may be code.
     pub(crate) fn input_code(&mut self, commands: &[CommandWords], line: &str) {
         for command in commands {
-            if !runs_its_input(command) {
+            if !runs_its_input(&command.without_inputs()) {
                 continue;
             }
             let languages = command
@@ -753,6 +840,39 @@ fn runs_listed_files(CommandWords(words): &CommandWords) -> bool {
     }
 }
 
+/// Whether a command runs files whose names it reads.
+fn runs_what_it_reads_about(CommandWords(words): &CommandWords) -> bool {
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    if !["parallel", "xargs"].contains(&base_name(program)) {
+        return false;
+    }
+    let at = arguments
+        .iter()
+        .position(|word| is_interpreter(base_name(word)));
+    at.is_some_and(|at| {
+        let rest = &arguments[at + 1..];
+        let only_checks = rest
+            .iter()
+            .any(|option| ["--check", "-n"].contains(&option.as_str()));
+        !only_checks
+            && rest
+                .iter()
+                .all(|word| word.starts_with('-') || word == "{}")
+    })
+}
+
+/// Whether the names that a command prints are known, or it prints none.
+fn names_what_it_lists(CommandWords(words): &CommandWords) -> bool {
+    const FILTERS: [&str; 6] = ["awk", "grep", "head", "sort", "tail", "uniq"];
+    let name = words.first().map_or("", |program| base_name(program));
+    LISTERS.contains(&name)
+        || WRITERS.contains(&name)
+        || FILTERS.contains(&name)
+        || ["", "cd", "parallel", "xargs"].contains(&name)
+}
+
 /// Whether `find` runs the files that it finds.
 fn runs_what_it_finds(arguments: &[String]) -> bool {
     let runs = |words: &[String]| {
@@ -841,12 +961,9 @@ pub(crate) fn is_data(path: &str) -> bool {
     is_written || ENDINGS.iter().any(|ending| path.ends_with(ending))
 }
 
-/// Whether a word is an option of Python without a value.
-fn is_plain_option(word: &str) -> bool {
-    let flags = word.strip_prefix('-');
-    flags.is_some_and(|flags| {
-        !flags.is_empty() && flags.chars().all(|flag| "bBdEiIOPqRsSuvx".contains(flag))
-    })
+/// Whether a script of a package runs its tests, by its name.
+fn is_test(script: &str) -> bool {
+    ["t", "tst"].contains(&script) || script.split([':', '-']).any(|part| part == "test")
 }
 
 /// Whether a program builds or runs the code of its folder.
@@ -854,6 +971,7 @@ fn is_builder(name: &str, arguments: &[String]) -> bool {
     let name = without_version(name);
     let first = arguments.first().map(String::as_str).unwrap_or_default();
     let runs_tests = match name {
+        "bun" | "npm" | "pnpm" | "yarn" if arguments.iter().any(|word| is_test(word)) => true,
         "bun" | "deno" => ["bench", "test"].contains(&first),
         "node" => arguments.iter().any(|option| option == "--test"),
         _ => false,
@@ -945,6 +1063,7 @@ mod tests {
             FileCandidate::Imports(_) => "*.py".to_owned(),
             FileCandidate::Packages => "node_modules".to_owned(),
             FileCandidate::Folder(path) => format!("{path}/"),
+            FileCandidate::Home(path) => format!("~/{path}"),
             FileCandidate::Variable(name, value) => format!("{name}={value}"),
         });
         (shown.collect(), found.unknown)

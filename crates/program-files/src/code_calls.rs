@@ -120,9 +120,25 @@ pub(crate) struct CodeCall {
 impl CodeCall {
     /// The paths that it may name: each text, and all of them joined.
     pub(crate) fn paths(&self) -> Vec<String> {
+        if self.is_folder {
+            // Lists of folders, and patterns of Lua.
+            let lists = self
+                .literals
+                .iter()
+                .flat_map(|list| list.split([':', ';', ',']));
+            let folders = lists.map(|folder| folder.split('?').next().unwrap_or_default());
+            let folders = folders.chain(self.literals.iter().map(String::as_str));
+            return folders
+                .filter(|folder| !folder.is_empty())
+                .map(str::to_owned)
+                .collect();
+        }
+        let words = self.literals.iter().filter(|text| text.contains(' '));
+        let words: Vec<&str> = words.flat_map(|text| text.split_whitespace()).collect();
         let parts = self.literals.iter().map(|part| part.trim_matches('/'));
         let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
         let mut paths = self.literals.clone();
+        paths.extend(words.into_iter().map(str::to_owned));
         paths.extend((2..=parts.len()).map(|count| parts[..count].join("/")));
         paths.retain(|path| !path.is_empty());
         paths
@@ -140,6 +156,8 @@ enum CallKind {
     Folder,
     /// Starts a program.
     Process,
+    /// A variable that says where programs import from.
+    Variable,
 }
 
 fn names_of(language: Language) -> &'static [(&'static str, CallKind)] {
@@ -209,6 +227,18 @@ fn names_of(language: Language) -> &'static [(&'static str, CallKind)] {
     }
 }
 
+/// Variables that code sets for the programs that it starts.
+const SEARCH_VARIABLES: [&str; 8] = [
+    "BASH_ENV",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "PERL5LIB",
+    "PYTHONPATH",
+    "RUBYLIB",
+];
+
 /// Functions that start programs. What they start counts in code that stands in a line.
 const PROCESS_NAMES: [&str; 22] = [
     "system",
@@ -244,17 +274,30 @@ pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<Co
     let compiles = compiles
         .into_iter()
         .filter(|_| language == Language::JavaScript);
-    let strict = processes.chain(compiles).filter(|_| is_argument);
-    for (name, kind) in own.chain(strict) {
+    let compiles = compiles.filter(|_| is_argument);
+    let variables = SEARCH_VARIABLES.map(|name| (name, CallKind::Variable));
+    let has_code = language != Language::Other && language != Language::Shell;
+    let variables = variables.into_iter().filter(|_| has_code);
+    for (name, kind) in own.chain(processes).chain(compiles).chain(variables) {
         for (at, _) in text.match_indices(name) {
             if found.len() >= MAX_CALLS {
                 break;
             }
             if is_name_here(text, at, name, kind)
                 && !is_comment(text, at)
-                && let Some(argument) = argument(&text[at + name.len()..], language, kind)
+                && let Some(argument) =
+                    argument(&text[..at], &text[at + name.len()..], language, kind)
             {
-                found.push(call(text, name, argument, language, kind));
+                let mut call = call(text, name, argument, language, kind);
+                if kind == CallKind::Process {
+                    let is_known = begins_with_a_program(argument);
+                    if is_known {
+                        continue;
+                    }
+                    // The programs that scripts start are their own affair, as far as they compute them.
+                    call.is_computed &= is_argument;
+                }
+                found.push(call);
             }
         }
     }
@@ -265,7 +308,7 @@ fn call(text: &str, name: &str, argument: &str, language: Language, kind: CallKi
     let short: String = argument.chars().take(60).collect();
     let mut call = CodeCall {
         shown: format!("{name}({short})").replace('\n', " "),
-        is_folder: kind == CallKind::Folder,
+        is_folder: matches!(kind, CallKind::Folder | CallKind::Variable),
         ..CodeCall::default()
     };
     if argument.len() > MAX_CALL {
@@ -275,9 +318,6 @@ fn call(text: &str, name: &str, argument: &str, language: Language, kind: CallKi
     let mut levels = 0;
     read(text, argument, language, MAX_DEPTH, &mut call, &mut levels);
     call.levels = usize::saturating_sub(levels, 1);
-    if kind == CallKind::Process && begins_with_a_program(argument) {
-        call.is_computed = false;
-    }
     call
 }
 
@@ -304,8 +344,9 @@ fn is_part_of_name(c: char) -> bool {
 fn is_name_here(text: &str, at: usize, name: &str, kind: CallKind) -> bool {
     let before = &text[..at];
     let after = &text[at + name.len()..];
-    let is_whole = !after.starts_with(is_part_of_name)
-        && !(name.starts_with(is_part_of_name) && before.ends_with(is_part_of_name));
+    let is_continued = after.starts_with(is_part_of_name);
+    let is_end = name.starts_with(is_part_of_name) && before.ends_with(is_part_of_name);
+    let is_whole = !is_continued && !is_end;
     let is_member = before.ends_with(['.', '$', '@', '>', ':', '-', '#'])
         && !before.ends_with("builtins.")
         && !before.ends_with("Kernel.")
@@ -329,7 +370,12 @@ fn is_comment(text: &str, at: usize) -> bool {
 }
 
 /// What follows the name of a call. None if it is no call.
-fn argument(rest: &str, language: Language, kind: CallKind) -> Option<&str> {
+fn argument<'t>(
+    before: &str,
+    rest: &'t str,
+    language: Language,
+    kind: CallKind,
+) -> Option<&'t str> {
     let statement = || rest.split([';', '\n']).next().unwrap_or_default();
     if kind == CallKind::Folder {
         let part = statement();
@@ -339,6 +385,11 @@ fn argument(rest: &str, language: Language, kind: CallKind) -> Option<&str> {
         let is_perl = language == Language::Perl;
         return (is_perl || sets.iter().any(|set| part.contains(set))).then_some(part);
     }
+    if kind == CallKind::Variable {
+        let value = statement().trim_start_matches(['"', '\'', ']', '}', ' ']);
+        let value = value.strip_prefix(['=', ':', ','])?;
+        return (!value.starts_with('=')).then_some(value);
+    }
     let trimmed = rest.trim_start_matches([' ', '\t']);
     if let Some(inner) = trimmed.strip_prefix('(') {
         return Some(until_closed(inner));
@@ -347,15 +398,32 @@ fn argument(rest: &str, language: Language, kind: CallKind) -> Option<&str> {
         language,
         Language::Perl | Language::Ruby | Language::Php | Language::Lua
     );
-    if !has_statements {
+    if !has_statements || !begins_statement(before) {
         return None;
     }
+    // A block, a package by its name, a version or prose is no call.
     let part = statement().trim();
-    // A block, a package by its name, a version, or no call at all.
-    let is_call = part.starts_with(['"', '\'', '$', '@', '`'])
-        || rest.starts_with(' ') && part.starts_with(|c: char| c.is_lowercase() || c == '_');
-    let is_call = is_call || (language != Language::Perl && part.starts_with(char::is_uppercase));
-    (is_call && rest.len() != trimmed.len() || part.starts_with(['"', '\''])).then_some(part)
+    let is_value = part.starts_with(['"', '\'', '$', '@', '`']) || part.starts_with("__");
+    let is_word = language == Language::Ruby
+        && rest.starts_with(' ')
+        && part.starts_with(char::is_alphabetic)
+        && (part.starts_with(char::is_uppercase) || !part.contains(' '));
+    (is_value || is_word).then_some(part)
+}
+
+/// Whether an expression may begin behind a text.
+fn begins_statement(before: &str) -> bool {
+    const WORDS: [&str; 11] = [
+        "and", "begin", "do", "else", "if", "local", "not", "or", "return", "then", "unless",
+    ];
+    let before = before.trim_end_matches([' ', '\t']);
+    let word = before
+        .rsplit(|c: char| !is_part_of_name(c))
+        .next()
+        .unwrap_or_default();
+    before.is_empty()
+        || before.ends_with(['\n', ';', '{', '}', '(', '=', ',', '&', '|', '!', '?'])
+        || WORDS.contains(&word)
 }
 
 /// The text up to the bracket that closes it.
@@ -618,7 +686,11 @@ mod tests {
                 "pattern.exec(text); require.resolve; import x from 'y'",
             ),
             (JavaScript, "__webpack_require__(id)"),
-            (Perl, "eval { f() }; require Foo::Bar; do { 1 };"),
+            (
+                Perl,
+                "eval { f() }; require Foo::Bar; do { 1 };\nprint 'do not load this';",
+            ),
+            (Ruby, "puts 'please load the file'\n"),
             (Ruby, "YAML.load(x); eval = 5\n"),
         ] {
             assert_eq!(found(text, language), [], "{text}");

@@ -32,7 +32,7 @@ const CODE_VARIABLES: [&str; 22] = [
 ];
 
 /// Variables that say where programs and settings are. A program that is started has its own, which no line of it sets.
-const PLACE_VARIABLES: [&str; 34] = [
+const PLACE_VARIABLES: [&str; 35] = [
     "AWKLIBPATH",
     "AWKPATH",
     "BUNDLE_GEMFILE",
@@ -60,6 +60,7 @@ const PLACE_VARIABLES: [&str; 34] = [
     "PHP_INI_SCAN_DIR",
     "PIPX_HOME",
     "PYTHONPLATLIBDIR",
+    "PYTHONPYCACHEPREFIX",
     "PYTHONUSERBASE",
     "RUSTC_WRAPPER",
     "TCLLIBPATH",

@@ -119,6 +119,13 @@ impl<'a> Finder<'a> {
                     self.add_folder(&folder.join(word), found);
                 }
             }
+            FileCandidate::Home(path) => {
+                let path = self.home().map(|home| home.join(path));
+                if let Some(path) = path.filter(|path| self.is_of_work(path)) {
+                    found.push_tree(&path);
+                    self.add_path("~", path, found);
+                }
+            }
             FileCandidate::Variable(name, value) => self.add_variable(name, value, found),
         }
     }

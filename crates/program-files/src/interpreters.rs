@@ -41,7 +41,7 @@ const INPUT_RUNNERS: [&str; 18] = [
 ];
 
 /// Languages of code, as far as they differ in how they run other code.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Language {
     Python,
     JavaScript,
@@ -129,7 +129,7 @@ impl Language {
             ],
             Self::Perl => &["", ".pm", ".pl"],
             Self::Ruby => &["", ".rb", ".so"],
-            Self::Php => &["", ".php", "/index.php"],
+            Self::Php => &["", ".php", "/index.php", "/php.ini"],
             Self::Lua => &["", ".lua", "/init.lua"],
             Self::Shell | Self::Code | Self::Other => &[""],
         }
@@ -143,6 +143,42 @@ pub(crate) fn is_interpreter(name: &str) -> bool {
 /// Whether a program runs lines of a shell.
 pub(crate) fn is_shell(program: &str) -> bool {
     Language::of_program(base_name(program)) == Some(Language::Shell)
+}
+
+/// What a program reads in the home folder, folders with code and files with settings.
+pub(crate) fn home_files(name: &str) -> &'static [&'static str] {
+    if name == "git" {
+        return &[".gitconfig", ".config/git/config"];
+    }
+    match Language::of_program(name) {
+        Some(Language::Python) => &[".local/lib"],
+        Some(Language::JavaScript) => &[".node_modules", ".node_libraries"],
+        _ => &[],
+    }
+}
+
+/// What a shell reads in the home folder if it is interactive or for a login.
+pub(crate) const STARTUP_FILES: [&str; 10] = [
+    ".bash_login",
+    ".bash_profile",
+    ".bashrc",
+    ".config/fish/config.fish",
+    ".kshrc",
+    ".profile",
+    ".zlogin",
+    ".zprofile",
+    ".zshenv",
+    ".zshrc",
+];
+
+/// Whether an option makes a shell read these files.
+pub(crate) fn reads_startup_files(option: &str) -> bool {
+    match option.strip_prefix("--") {
+        Some(long) => matches!(long, "login" | "interactive"),
+        None => option
+            .strip_prefix('-')
+            .is_some_and(|flags| flags.contains(['i', 'l'])),
+    }
 }
 
 /// Whether a program runs what its arguments name.
@@ -182,14 +218,15 @@ fn takes_code(option: &str) -> bool {
     }
 }
 
-/// Whether an option tells where modules are.
+/// The folder with modules that an option names.
 pub(crate) fn module_folder<'a>(
     language: Option<Language>,
     option: &'a str,
     next: Option<&'a String>,
 ) -> Option<&'a str> {
     let names: &[&str] = match language {
-        Some(Language::Perl | Language::Ruby) => &["-I"],
+        Some(Language::Perl) => &["-I", "-Mlib=", "-mlib="],
+        Some(Language::Ruby) => &["-I"],
         Some(_) => return None,
         None => &["-cp", "-classpath", "--class-path", "--module-path", "-L"],
     };

@@ -10,7 +10,8 @@
 //! they load (`folder`). Code that computes what it runs is reported as well, in a line and in scripts (`code_calls`).
 //!
 //! Code map: `line` (words of a shell line), `candidates` (the paths that words may mean), `interpreters` (which programs run
-//! code, and in which language), `code_calls` (what code runs in turn), `code_variables` (what variables name), `files` (the files there),
+//! code, and in which language), `code_calls` (what code runs in turn), `code_variables` (what variables name), `python_start` (how Python
+//! is started), `files` (the files there),
 //! `references` (what these name in turn), `folder` (packages), `content` (hashes), `record` (what ran before), `program_file` (how a system finds and protects programs).
 
 mod candidates;
@@ -25,6 +26,7 @@ mod interpreters;
 mod launch_place;
 mod line;
 mod program_file;
+mod python_start;
 mod record;
 mod references;
 mod system_programs;

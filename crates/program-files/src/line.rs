@@ -13,6 +13,9 @@ const MAX_WORDS: usize = 4096;
 /// Stands for a part of a word that is not known before the line runs.
 pub(crate) const UNKNOWN: char = '\0';
 
+/// Begins a word that names or is the input of a command.
+pub(crate) const INPUT: char = '\u{1}';
+
 /// Words after which a command begins.
 const KEYWORDS: [&str; 14] = [
     "!", "{", "}", "case", "do", "done", "elif", "else", "esac", "fi", "if", "then", "until",
@@ -25,6 +28,18 @@ const DECLARE: [&str; 5] = ["declare", "export", "local", "readonly", "typeset"]
 /// The words of a command. The first one is the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CommandWords(pub(crate) Vec<String>);
+
+impl CommandWords {
+    /// The words that name or are its input.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|word| word.strip_prefix(INPUT))
+    }
+
+    pub(crate) fn without_inputs(&self) -> Self {
+        let words = self.0.iter().filter(|word| !word.starts_with(INPUT));
+        Self(words.cloned().collect())
+    }
+}
 
 /// What words are filled in with.
 pub(crate) struct KnownValues<'a> {
@@ -159,6 +174,7 @@ impl LineReader<'_> {
         let mut cursor = Cursor { rest: text };
         let mut command = CommandWords::default();
         let mut is_output = false;
+        let mut is_input = false;
         loop {
             self.count += 1;
             if self.count > MAX_WORDS {
@@ -175,7 +191,7 @@ impl LineReader<'_> {
                         continue;
                     }
                     self.end(&mut command);
-                    is_output = false;
+                    (is_output, is_input) = (false, false);
                 }
                 '#' if text.len() == cursor.rest.len() || self.is_after_blank(text, &cursor) => {
                     cursor.until('\n');
@@ -186,10 +202,12 @@ impl LineReader<'_> {
                     if cursor.take("(") {
                         let inner = cursor.until_closed('(', ')');
                         self.read(inner, depth + 1);
+                        continue;
                     }
                     while cursor.peek().is_some_and(|c| "<&-".contains(c)) {
                         cursor.next();
                     }
+                    is_input = true;
                 }
                 '>' => {
                     cursor.next();
@@ -205,7 +223,9 @@ impl LineReader<'_> {
                 }
                 _ => {
                     let word = self.word(&mut cursor, depth);
-                    if !std::mem::take(&mut is_output) {
+                    if std::mem::take(&mut is_input) {
+                        command.0.push(format!("{INPUT}{}", word.text));
+                    } else if !std::mem::take(&mut is_output) {
                         self.add(word, &mut command);
                     }
                 }
@@ -226,7 +246,11 @@ impl LineReader<'_> {
     }
 
     fn add(&mut self, word: Word, command: &mut CommandWords) {
-        let is_first = command.0.is_empty();
+        if !word.is_quoted && word.text == "{" {
+            // The body of a function.
+            return self.end(command);
+        }
+        let is_first = command.without_inputs().0.is_empty();
         if is_first && !word.is_quoted && KEYWORDS.contains(&word.text.as_str()) {
             return;
         }
@@ -435,7 +459,7 @@ impl LineReader<'_> {
         }
         match name {
             "PWD" => self.known.cwd.clone(),
-            "RANDOM" | "SECONDS" | "LINENO" | "OLDPWD" | "BASHPID" | "EPOCHSECONDS" => {
+            "BASH" | "RANDOM" | "SECONDS" | "LINENO" | "OLDPWD" | "BASHPID" | "EPOCHSECONDS" => {
                 UNKNOWN.to_string()
             }
             name => (self.known.variable)(name).unwrap_or_default(),
@@ -477,7 +501,9 @@ mod tests {
         commands
             .map(|command| {
                 let words = command.0.into_iter();
-                words.map(|word| word.replace(UNKNOWN, "?")).collect()
+                words
+                    .map(|word| word.replace(UNKNOWN, "?").replace(INPUT, "<"))
+                    .collect()
             })
             .collect()
     }
@@ -540,7 +566,7 @@ mod tests {
             &[&["./c", "d"], &["b", "?"], &["a", "b ?"]],
         );
         check("diff <(./a) <(./b)", &[&["./a"], &["./b"], &["diff"]]);
-        check("cat <<E\n./x\nE\n", &[&["cat", "E"], &["./x"], &["E"]]);
+        check("cat <<E\n./x\nE\n", &[&["cat", "<E"], &["./x"], &["E"]]);
         check("if a; then b; else c; fi", &[&["a"], &["b"], &["c"]]);
         check("{ a; } & (b)", &[&["a"], &["b"]]);
     }
@@ -548,6 +574,6 @@ mod tests {
     #[test]
     fn outputs_and_comments_are_left_out() {
         check("a > b 2>>c >| d &> e 2>&1", &[&["a", "2", "2"]]);
-        check("a <b # c\nd#e", &[&["a", "b"], &["d#e"]]);
+        check("a <b # c\nd#e", &[&["a", "<b"], &["d#e"]]);
     }
 }

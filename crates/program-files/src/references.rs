@@ -19,6 +19,8 @@ use crate::program_file::may_be_run;
 const MAX_TEXT: u64 = 8 * 1024 * 1024;
 /// Longer words name no file.
 const MAX_WORD: usize = 256;
+/// The limit on the folders that a text names.
+const MAX_INNER: usize = 16;
 /// The first files of a folder that is imported.
 const FIRST_FILES: [&str; 8] = [
     "__init__.py",
@@ -103,6 +105,17 @@ impl ReferenceReader<'_> {
             Language::Shell => self.read_script(&text, found),
             _ => {}
         }
+        // The line with the interpreter may set variables.
+        let first = text
+            .lines()
+            .next()
+            .and_then(|first| first.strip_prefix("#!"));
+        if let Some(first) = first {
+            self.read_script(first, found);
+        }
+        for script in package_scripts(path, &text) {
+            self.read_script(&script, found);
+        }
         if language == Language::Other && !is_named {
             return;
         }
@@ -114,13 +127,20 @@ impl ReferenceReader<'_> {
         }
         let runs_code = calls.iter().any(runs_text);
         self.runs_text = runs_code || names_interpreter(&text);
+        // Code may change its folder.
+        let cwd = self.finder.place.cwd;
+        let folders = words
+            .iter()
+            .flat_map(|word| [cwd.join(word), folder.join(word)]);
+        let folders = folders.filter(|folder| codex_mounts::is_dir(folder));
+        let bases: Vec<PathBuf> = folders.take(MAX_INNER).collect();
         calls
             .iter()
-            .for_each(|call| self.call(call, language, folder, found));
+            .for_each(|call| self.call(call, language, (folder, &bases), found));
         let inner = words.iter().map(|word| folder.join(word));
         let inner: Vec<PathBuf> = inner
             .filter(|path| codex_mounts::is_dir(path))
-            .take(16)
+            .take(MAX_INNER)
             .collect();
         for word in &words {
             self.word(word, folder, found);
@@ -135,11 +155,12 @@ impl ReferenceReader<'_> {
         &mut self,
         call: &CodeCall,
         language: Language,
-        folder: &Path,
+        (folder, named): (&Path, &[PathBuf]),
         found: &mut ProgramFiles,
     ) {
         let above = folder.ancestors().take(call.levels + 1);
-        let bases: Vec<&Path> = above.chain([self.finder.place.cwd]).collect();
+        let named = named.iter().map(PathBuf::as_path);
+        let bases: Vec<&Path> = above.chain([self.finder.place.cwd]).chain(named).collect();
         if call.is_folder && call.literals.is_empty() && call.levels > 0 {
             let folder = folder.ancestors().nth(call.levels).unwrap_or(folder);
             return self.finder.add_folder(folder, found);
@@ -181,7 +202,8 @@ impl ReferenceReader<'_> {
             repository: None,
         };
         let read = read_line(text, &known);
-        let candidates = Candidates::of(&read.commands);
+        let mut candidates = Candidates::of(&read.commands);
+        candidates.input_code(&read.commands, text);
         // It has folders and a search path of its own.
         let finder = Finder::new(&candidates, &read.search_paths, place);
         for candidate in &candidates.all {
@@ -301,6 +323,17 @@ impl ReferenceReader<'_> {
                 listing
             })
     }
+}
+
+/// The lines of the scripts of a package.
+fn package_scripts(path: &Path, text: &str) -> Vec<String> {
+    if path.file_name().is_none_or(|name| name != "package.json") {
+        return Vec::new();
+    }
+    let package: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+    let scripts = package["scripts"].as_object().into_iter().flatten();
+    let lines = scripts.filter_map(|(_, line)| line.as_str());
+    lines.map(str::to_owned).take(MAX_FILES).collect()
 }
 
 /// Whether a call runs text that may come from any file.

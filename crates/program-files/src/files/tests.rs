@@ -747,6 +747,122 @@ fn what_code_runs_cannot_be_rewritten() {
         ),
         ("make", &["Makefile: -include local.mk\n"], "local.mk"),
         ("just", &["justfile: import 'x.just'\n", "x.just"], "x.just"),
+        (
+            "sh x.sh",
+            &[
+                "x.sh: python3 - <<'E'\nexec(open('h.txt').read())\nE\n",
+                "h.txt",
+            ],
+            "h.txt",
+        ),
+        (
+            "function f { node sub; }; f",
+            &["sub/index.js"],
+            "sub/index.js",
+        ),
+        ("eval node sub", &["sub/index.js"], "sub/index.js"),
+        ("op run -- node sub", &["sub/index.js"], "sub/index.js"),
+        ("alias r='node sub'; r", &["sub/index.js"], "sub/index.js"),
+        (
+            "case x in x) node sub;; esac",
+            &["sub/index.js"],
+            "sub/index.js",
+        ),
+        ("cat list | xargs node", &["list: a.js", "a.js"], "a.js"),
+        ("xargs -n1 sh < list", &["list: a", "a"], "a"),
+        (
+            "node -e \"process.chdir('sub'); require('./m')\"",
+            &["sub/m.js"],
+            "sub/m.js",
+        ),
+        (
+            "python3 s/a.py",
+            &[
+                "s/a.py: import os\nos.chdir('d')\nexec(open('h').read())",
+                "d/h",
+            ],
+            "d/h",
+        ),
+        ("bash <<< \"$(cat x)\"", &["x"], "x"),
+        ("bash < <(cat x)", &["x"], "x"),
+        ("python3 <<< \"exec(open('h').read())\"", &["h"], "h"),
+        ("python3 < h", &["h"], "h"),
+        ("node <<'E'\nrequire('./m')\nE", &["m.js"], "m.js"),
+        (
+            "python3 s/a.py",
+            &[
+                "s/a.py: import subprocess\nsubprocess.run(['sh', 'x.txt'])",
+                "x.txt",
+            ],
+            "x.txt",
+        ),
+        (
+            "python3 s/a.py",
+            &["s/a.py: os.environ[\"PYTHONPATH\"] = \"lib\"", "lib/foo.py"],
+            "lib/re.py",
+        ),
+        (
+            "node s/a.js",
+            &[
+                "s/a.js: spawn('node', ['x'], {env: {NODE_PATH: 'lib'}})",
+                "lib/a.js",
+            ],
+            "lib/b.js",
+        ),
+        (
+            "make",
+            &[
+                "Makefile: export PYTHONPATH := lib\nall:\n\tpython3 -c 1\n",
+                "lib/a",
+            ],
+            "lib/re.py",
+        ),
+        (
+            "./h",
+            &["h: #!/usr/bin/env -S PYTHONPATH=lib python3\n", "lib/a"],
+            "lib/re.py",
+        ),
+        (
+            "npm run x",
+            &[
+                "package.json: {\"scripts\":{\"x\":\"node sub\"}}",
+                "sub/index.js",
+            ],
+            "sub/index.js",
+        ),
+        ("npm test", &["package.json"], "a.test.js"),
+        (
+            "lua -e \"package.path='lib/?.lua;'..package.path; require 'm'\"",
+            &["lib/m.lua"],
+            "lib/m.lua",
+        ),
+        ("perl -Mlib=lib -e 1", &["lib/a"], "lib/strict.pm"),
+        ("python3 -E -c 'import json'", &[], "json.py"),
+        ("env -i python3 -c 'import json'", &[], "json.py"),
+        (
+            "env -u PYTHONSAFEPATH python3 -c 'import json'",
+            &[],
+            "json.py",
+        ),
+        ("PYTHONSAFEPATH= python3 -c 'import json'", &[], "json.py"),
+        (
+            "unset PYTHONSAFEPATH; python3 -c 'import json'",
+            &[],
+            "json.py",
+        ),
+        (
+            "python3 -X pycache_prefix=d a.py",
+            &["a.py", "d/x"],
+            "d/a.pyc",
+        ),
+        (
+            "for d in sub other; do node $d; done",
+            &["sub/index.js"],
+            "sub/index.js",
+        ),
+        ("echo sub | xargs node", &["sub/index.js"], "sub/index.js"),
+        ("D=sub; node \"$D\"", &["sub/index.js"], "sub/index.js"),
+        ("python3 -mfoo", &["foo.py"], "foo.py"),
         // Programs that begin others.
         ("git -c alias.x='!./x' x", &["x"], "x"),
         ("git -c core.hooksPath=d commit", &["d/a"], "d/pre-commit"),
@@ -822,6 +938,9 @@ fn ordinary_hooks_are_known_and_leave_the_data_of_the_workspace_alone() {
         ),
         ("awk '{print $1}' < /dev/null", &[]),
         ("git diff --stat", &[]),
+        ("git diff --name-only | xargs ruff check", &[]),
+        ("jq -r .file_path | xargs node --check", &[]),
+        ("rg node \"$(date)\"", &[]),
         ("git -C . status", &[]),
         ("notify-send done", &[]),
         ("curl -s -d @- http://127.0.0.1:1/x", &[]),
@@ -833,5 +952,47 @@ fn ordinary_hooks_are_known_and_leave_the_data_of_the_workspace_alone() {
     ] {
         assert_eq!(folder.own(line), expected, "{line}");
         assert_eq!(folder.of(line).unknown, None, "{line}");
+    }
+}
+
+#[test]
+fn every_start_of_python_without_a_script_imports_nothing_of_the_workspace() {
+    let folder = LineFolder::new();
+    for line in [
+        "python3 -c 'import json'",
+        "python3 -c'import json'",
+        "python3 -Buc 'import json'",
+        "python3 -W ignore -c 'import json'",
+        "python3 -mjson.tool",
+        "env python3 -m json.tool",
+        "timeout 5 python3 -",
+        "python3 < tools/x",
+        "python3 <<E\nimport json\nE",
+        "uv run python -c 'import json'",
+        "ls | xargs python3 -m json.tool",
+    ] {
+        assert!(folder.of(line).imports_nothing, "{line}");
+    }
+}
+
+#[test]
+fn a_home_folder_that_is_the_workspace_has_code_of_programs() {
+    let mut folder = LineFolder::new();
+    let work = folder.root().join("work");
+    folder
+        .environment
+        .insert("HOME".into(), work.clone().into());
+    for (line, file) in [
+        (
+            "python3 -c pass",
+            ".local/lib/python3.11/site-packages/usercustomize.py",
+        ),
+        ("node -e 1", ".node_modules/x.js"),
+        ("git status", ".gitconfig"),
+        ("bash -lc true", ".profile"),
+    ] {
+        let before = folder.of(line).content_hash().unwrap();
+        folder.write(&format!("work/{file}"), "x");
+        assert_ne!(folder.of(line).content_hash().unwrap(), before, "{line}");
     }
 }
