@@ -333,7 +333,7 @@ fn begins_with_a_program(argument: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || "_./-+".contains(c);
     !program.is_empty()
         && program.chars().all(is_plain)
-        && !crate::interpreters::runs_arguments(crate::candidates::base_name(program))
+        && !crate::interpreters::runs_arguments(crate::known_programs::base_name(program))
 }
 
 fn is_part_of_name(c: char) -> bool {

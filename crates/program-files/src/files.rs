@@ -1,7 +1,7 @@
 //! The files that a line or a list of arguments leads to.
 
 use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::candidates::Candidates;
 use crate::code_variables::code_paths;
@@ -18,7 +18,9 @@ impl ProgramFiles {
         let known = KnownValues {
             variable: &|name| place.variable(name),
             cwd: place.cwd.display().to_string(),
-            repository: repository(place.cwd).map(|folder| folder.display().to_string()),
+            repository: place
+                .repository()
+                .map(|folder| folder.display().to_string()),
         };
         let found = read_line(line, &known);
         let mut candidates = Candidates::of(&found.commands);
@@ -108,15 +110,6 @@ impl ProgramFiles {
         }
         files.finish()
     }
-}
-
-/// The folder of the repository around a folder, as git finds it.
-pub(crate) fn repository(cwd: &Path) -> Option<PathBuf> {
-    let cwd = codex_mounts::canonicalize(cwd).ok()?;
-    let mut folders = cwd.ancestors();
-    let found = folders
-        .find(|folder| folder.join(".git").join("HEAD").exists() || folder.join(".git").is_file());
-    found.map(Path::to_path_buf)
 }
 
 #[cfg(all(test, unix))]

@@ -246,7 +246,7 @@ impl<'a> Finder<'a> {
 
     /// Whether a path is below the working folder or its repository.
     pub(crate) fn is_of_work(&self, path: &Path) -> bool {
-        let root = crate::files::repository(self.place.cwd);
+        let root = self.place.repository();
         let real = codex_mounts::canonicalize(path);
         let real = real.as_deref().unwrap_or(path);
         let folders = [self.real_cwd.as_ref(), root.as_ref()];

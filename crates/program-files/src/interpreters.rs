@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::candidates::{WRAPPERS, base_name, has_code_ending};
+use crate::known_programs::{WRAPPERS, base_name, has_code_ending};
 
 /// Programs that run a file which an argument names, and whose code is in no language below.
 const INTERPRETERS: [&str; 26] = [

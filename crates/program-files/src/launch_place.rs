@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::program_file::variable;
 
@@ -21,5 +21,15 @@ impl LaunchPlace<'_> {
         variable(self.environment, name)?
             .to_str()
             .map(str::to_owned)
+    }
+
+    /// The folder of the repository around the working folder, as git finds it.
+    pub(crate) fn repository(self) -> Option<PathBuf> {
+        let cwd = codex_mounts::canonicalize(self.cwd).ok()?;
+        let mut folders = cwd.ancestors();
+        let is_root = |folder: &&Path| {
+            folder.join(".git").join("HEAD").exists() || folder.join(".git").is_file()
+        };
+        folders.find(is_root).map(Path::to_path_buf)
     }
 }

@@ -72,7 +72,7 @@ pub(crate) fn removes_variables(CommandWords(words): &CommandWords) -> bool {
         .iter()
         .any(|word| GUARDS.iter().any(|guard| word.starts_with(guard)));
     sets_guard
-        || match crate::candidates::base_name(program) {
+        || match crate::known_programs::base_name(program) {
             "doas" | "runuser" | "su" | "sudo" | "systemd-run" => true,
             "env" => {
                 has(&["-i", "-u", "--ignore-environment", "--unset"])

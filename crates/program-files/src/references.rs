@@ -7,11 +7,12 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use crate::candidates::{Candidates, base_name, has_code_ending, is_data};
+use crate::candidates::Candidates;
 use crate::code_calls::{CodeCall, calls};
 use crate::finder::Finder;
 use crate::found_files::{BESIDE, FOLLOWED, MAX_FILES, ProgramFiles};
 use crate::interpreters::{Language, is_interpreter};
+use crate::known_programs::{base_name, has_code_ending, is_data};
 use crate::line::{KnownValues, read_line};
 use crate::program_file::may_be_run;
 

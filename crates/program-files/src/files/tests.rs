@@ -3,6 +3,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use super::*;
 use crate::code_variables::writable_variables;
