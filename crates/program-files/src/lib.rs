@@ -9,10 +9,11 @@
 //! cannot be checked. Scripts are followed to the code that they name (`references`), interpreters to the packages that
 //! they load (`folder`). Code that computes what it runs is reported as well, in a line and in scripts (`code_calls`).
 //!
-//! Code map: `line` (words of a shell line), `candidates` (the paths that words may mean), `known_programs` (what programs do with their arguments), `interpreters` (which programs run
-//! code, and in which language), `code_calls` (what code runs in turn), `code_variables` (what variables name), `python_start` (how Python
-//! is started), `files` (the files there),
-//! `references` (what these name in turn), `folder` (packages), `content` (hashes), `record` (what ran before), `program_file` (how a system finds and protects programs).
+//! Code map: `line` (words of a shell line), `candidates` (the paths that words may mean), `known_programs` (what programs
+//! do with their arguments), `interpreters` (which programs run code, and in which language), `python_start` (how Python is
+//! started), `code_calls` (what code runs in turn), `code_variables` (what variables name), `finder` and `files` (the files
+//! there), `references` (what these name in turn), `folder` (packages), `content` (hashes), `record` (what ran before),
+//! `program_file` (how a system finds and protects programs).
 
 mod candidates;
 mod code_calls;
