@@ -1,9 +1,9 @@
 //! Writes generated protocol files to a folder.
 //!
-//! They are made from the catalogue of the protocol, which `build.rs` packs into the program.
+//! They are made from the catalogue of the protocol, which `build.rs` packs into the program. The TypeScript of this program's own
+//! surfaces is packed too, so that it need not be made again.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -13,6 +13,10 @@ use codex_protocol::Release;
 use codex_regular_file::{LinkFreeFolder, NewFile};
 
 static CATALOGUE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/catalogue.zst"));
+static STABLE_TYPESCRIPT: &[u8] =
+    include_bytes!(concat!(env!("OUT_DIR"), "/typescript-stable.zst"));
+static EXPERIMENTAL_TYPESCRIPT: &[u8] =
+    include_bytes!(concat!(env!("OUT_DIR"), "/typescript-experimental.zst"));
 
 /// An exporter.
 pub(crate) type FileExporter = fn(&Catalogue, &Request<'_>) -> Vec<GeneratedFile>;
@@ -56,50 +60,113 @@ fn read_extension(text: &str) -> Result<String, String> {
 }
 
 pub(crate) fn run_typescript(arguments: &TypeScriptArguments) -> anyhow::Result<()> {
+    let common = &arguments.common;
+    let out = OutputFolder::make(&common.out)?;
+    if let (None, None) = (common.release, &arguments.import_extension) {
+        let packed = match common.surface() {
+            Surface::Stable => STABLE_TYPESCRIPT,
+            Surface::Experimental => EXPERIMENTAL_TYPESCRIPT,
+        };
+        return out.write_packed(packed);
+    }
     let extension = arguments.import_extension.as_deref().unwrap_or_default();
-    write(&arguments.common, extension, export::typescript)
+    out.write_made(common, extension, export::typescript)
 }
 
 pub(crate) fn run(arguments: &GenerateArguments, exporter: FileExporter) -> anyhow::Result<()> {
-    write(arguments, "", exporter)
+    OutputFolder::make(&arguments.out)?.write_made(arguments, "", exporter)
 }
 
-fn write(
-    arguments: &GenerateArguments,
-    import_extension: &str,
-    exporter: FileExporter,
-) -> anyhow::Result<()> {
-    let out = &arguments.out;
-    fs::create_dir_all(out).with_context(|| format!("cannot make the folder {}", out.display()))?;
-    let opened = LinkFreeFolder::open(out);
-    let opened = opened.with_context(|| format!("cannot open the folder {}", out.display()))?;
-
-    const DAMAGED: &str = "the program is damaged: its description of the protocol cannot be read";
-    let catalogue = zstd::decode_all(CATALOGUE).context(DAMAGED)?;
-    let catalogue = Catalogue::read(&catalogue).context(DAMAGED)?;
-    let surface = if arguments.experimental {
-        Surface::Experimental
-    } else {
-        Surface::Stable
-    };
-    let request = Request {
-        import_extension,
-        ..Request::of_release(surface, arguments.release.unwrap_or(Release::OWN))
-    };
-    let mut made = Vec::new();
-    for file in exporter(&catalogue, &request) {
-        let path = Path::new(&file.path);
-        let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        if !made.contains(&folder) {
-            let result = opened.make_folder(&folder, NewFile::Usual);
-            result.with_context(|| format!("cannot make {}", out.join(&folder).display()))?;
-            made.push(folder);
+impl GenerateArguments {
+    fn surface(&self) -> Surface {
+        if self.experimental {
+            Surface::Experimental
+        } else {
+            Surface::Stable
         }
-        opened
-            .replace(path, NewFile::Usual, |to| {
-                to.write_all(file.text.as_bytes())
-            })
-            .with_context(|| format!("cannot write {}", out.join(path).display()))?;
     }
-    Ok(())
+}
+
+/// Says that what `build.rs` has packed cannot be read.
+const DAMAGED: &str = "the program is damaged: its description of the protocol cannot be read";
+
+/// The folder for the files, and those below it that were made.
+struct OutputFolder<'p> {
+    path: &'p Path,
+    opened: LinkFreeFolder,
+    below: Vec<(PathBuf, LinkFreeFolder)>,
+}
+
+impl<'p> OutputFolder<'p> {
+    fn make(path: &'p Path) -> anyhow::Result<Self> {
+        let made = fs::create_dir_all(path);
+        made.with_context(|| format!("cannot make the folder {}", path.display()))?;
+        let opened = LinkFreeFolder::open(path);
+        let opened =
+            opened.with_context(|| format!("cannot open the folder {}", path.display()))?;
+        Ok(Self {
+            path,
+            opened,
+            below: Vec::new(),
+        })
+    }
+
+    /// Writes the files of a surface that `build.rs` has packed: paths and texts, each with a zero byte at its end.
+    fn write_packed(mut self, packed: &[u8]) -> anyhow::Result<()> {
+        let texts = zstd::decode_all(packed).context(DAMAGED)?;
+        let texts = String::from_utf8(texts).context(DAMAGED)?;
+        let mut parts = texts.split_terminator('\0');
+        while let (Some(path), Some(text)) = (parts.next(), parts.next()) {
+            self.write(path, text)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the files from the catalogue and writes them.
+    fn write_made(
+        mut self,
+        arguments: &GenerateArguments,
+        import_extension: &str,
+        exporter: FileExporter,
+    ) -> anyhow::Result<()> {
+        let catalogue = zstd::decode_all(CATALOGUE).context(DAMAGED)?;
+        let catalogue = Catalogue::read(&catalogue).context(DAMAGED)?;
+        let release = arguments.release.unwrap_or(Release::OWN);
+        let request = Request {
+            import_extension,
+            ..Request::of_release(arguments.surface(), release)
+        };
+        for GeneratedFile { path, text } in exporter(&catalogue, &request) {
+            self.write(&path, &text)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a file. One that has this text already is left as it is.
+    fn write(&mut self, path: &str, text: &str) -> anyhow::Result<()> {
+        let path = Path::new(path);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let name = Path::new(path.file_name().unwrap_or_default());
+        let written = self
+            .below(folder)?
+            .update(name, NewFile::Usual, text.as_bytes());
+        written.with_context(|| format!("cannot write {}", self.path.join(path).display()))
+    }
+
+    /// A folder below, which is made the first time.
+    fn below(&mut self, folder: &Path) -> anyhow::Result<&LinkFreeFolder> {
+        let known = self.below.iter().position(|(path, _)| path == folder);
+        let at = match known {
+            Some(at) => at,
+            None => {
+                let made = self.opened.make_folder(folder, NewFile::Usual);
+                let opened = made.and_then(|()| self.opened.folder(folder));
+                let opened = opened
+                    .with_context(|| format!("cannot make {}", self.path.join(folder).display()))?;
+                self.below.push((folder.to_owned(), opened));
+                self.below.len() - 1
+            }
+        };
+        Ok(&self.below[at].1)
+    }
 }

@@ -11,7 +11,7 @@ mod opened;
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -65,6 +65,14 @@ impl LinkFreeFolder {
             path
         };
         OpenFolder::open(path).map(Self)
+    }
+
+    /// Opens a folder below the folder.
+    ///
+    /// # Errors
+    /// It does not exist or is no folder, or it or one on the way is a link.
+    pub fn folder(&self, inside: &Path) -> io::Result<Self> {
+        self.0.folder(&names(inside)?).map(Self)
     }
 
     /// Opens a regular file below the folder for reading.
@@ -152,6 +160,46 @@ impl LinkFreeFolder {
         }
         written
     }
+
+    /// Writes a file below the folder that others can make again. What is there is replaced in one step, unless it is these
+    /// bytes already: then it is left as it is, with its time. Where nothing is, the file is written in its place.
+    ///
+    /// # Errors
+    /// It cannot be written, or a link is on the way.
+    pub fn update(&self, inside: &Path, access: NewFile, bytes: &[u8]) -> io::Result<()> {
+        let names = names(inside)?;
+        match self.0.create_new(&names, access) {
+            Ok(mut file) => {
+                let written = file.write_all(bytes);
+                if written.is_err() {
+                    let _ = self.0.remove_file(&names);
+                }
+                written
+            }
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+            // A link in its place is replaced.
+            Err(_)
+                if self
+                    .0
+                    .read(&names)
+                    .is_ok_and(|file| has_content(file, bytes)) =>
+            {
+                Ok(())
+            }
+            Err(_) => self.replace(inside, access, |file| file.write_all(bytes)),
+        }
+    }
+}
+
+/// Whether a file has these bytes; not if it cannot be read.
+fn has_content(file: File, bytes: &[u8]) -> bool {
+    let length = bytes.len() as u64;
+    if file.metadata().map_or(true, |found| found.len() != length) {
+        return false;
+    }
+    let mut found = Vec::with_capacity(bytes.len() + 1);
+    let read = file.take(length + 1).read_to_end(&mut found);
+    read.is_ok() && found == bytes
 }
 
 /// Opens a regular file below a folder for reading, see [`LinkFreeFolder::read`].

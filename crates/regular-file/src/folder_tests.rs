@@ -1,6 +1,6 @@
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
 use super::*;
 
@@ -110,6 +110,42 @@ fn a_file_takes_the_place_of_a_link() {
     assert!(failed.is_err());
     assert_eq!(fs::read_to_string(path.join("sub/file")).unwrap(), "new");
     assert_eq!(fs::read_dir(path.join("sub")).unwrap().count(), 1);
+}
+
+#[test]
+fn update_leaves_a_file_with_the_same_bytes_as_it_is() {
+    let (base, path) = place();
+    let secret = base.path().join("secret");
+    symlink(&secret, path.join("sub/link")).unwrap();
+    symlink("gone", path.join("sub/dangling")).unwrap();
+    symlink(base.path(), path.join("way")).unwrap();
+    let folder = LinkFreeFolder::open(&path).unwrap();
+    assert!(folder.folder(Path::new("way")).is_err());
+    assert!(folder.folder(Path::new("sub/file")).is_err());
+    assert!(folder.folder(Path::new("")).is_ok());
+    assert!(update_in(&folder, "way/secret", "new").is_err());
+    let sub = folder.folder(Path::new("sub")).unwrap();
+    let inode = |name: &str| fs::metadata(path.join("sub").join(name)).unwrap().ino();
+    let before = inode("file");
+    update_in(&sub, "file", "own").unwrap();
+    assert_eq!(inode("file"), before);
+    for text in ["new", "longer", "s", ""] {
+        for name in ["file", "link", "dangling", "made"] {
+            update_in(&sub, name, text).unwrap();
+            assert_eq!(
+                fs::read_to_string(path.join("sub").join(name)).unwrap(),
+                text
+            );
+        }
+    }
+    assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
+    fs::create_dir(path.join("sub/folder")).unwrap();
+    assert!(update_in(&sub, "folder", "new").is_err());
+    assert_eq!(fs::read_dir(path.join("sub")).unwrap().count(), 5);
+}
+
+fn update_in(folder: &LinkFreeFolder, inside: &str, text: &str) -> io::Result<()> {
+    folder.update(Path::new(inside), NewFile::Usual, text.as_bytes())
 }
 
 #[test]

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::layout::{Layout, LayoutFolder};
@@ -60,11 +61,11 @@ fn bundles(
     [
         GeneratedFile {
             path: BUNDLE.into(),
-            text: to_text(&bundle(selection, layout)),
+            text: to_text(&NestedBundle { selection, layout }),
         },
         GeneratedFile {
             path: FLAT_BUNDLE.into(),
-            text: definitions.append(&flat, &all),
+            text: definitions.append(to_text(&flat), &all),
         },
     ]
 }
@@ -82,11 +83,9 @@ impl<'a> Definitions<'a> {
         let mut texts = BTreeMap::new();
         let mut references = BTreeMap::new();
         for name in selection.names() {
-            let schema = clean(selection.schema(name));
-            texts.insert(
-                name,
-                format!("    {name:?}: {schema:#}").replace('\n', "\n    "),
-            );
+            let schema = SchemaText::of(selection.schema(name));
+            let text = format!("{name:?}: {}", to_text(&schema).trim_end());
+            texts.insert(name, indented(&text));
             let mut direct = BTreeSet::new();
             for_each_reference(selection.schema(name), &mut |to| {
                 direct.insert(to);
@@ -102,13 +101,8 @@ impl<'a> Definitions<'a> {
 
     /// One type, with the definitions of all that it refers to.
     fn type_file(&self, name: &str) -> String {
-        let mut schema = Map::new();
-        schema.insert("$schema".to_owned(), DIALECT.into());
-        schema.insert("title".to_owned(), name.into());
-        if let Value::Object(own) = clean(self.selection.schema(name)) {
-            schema.extend(own);
-        }
-        self.append(&schema.into(), &self.reached_from(name))
+        let own = SchemaText::of(self.selection.schema(name));
+        self.append(to_text(&TypeText { name, own }), &self.reached_from(name))
     }
 
     /// The types that a type refers to, directly or not; itself only if one of them does.
@@ -128,14 +122,14 @@ impl<'a> Definitions<'a> {
     }
 
     /// The text of a schema with definitions as its last member.
-    fn append(&self, schema: &Value, names: &BTreeSet<&str>) -> String {
-        let mut text = to_text(schema);
+    fn append(&self, mut text: String, names: &BTreeSet<&str>) -> String {
         if names.is_empty() {
             return text;
         }
         text.truncate(text.strip_suffix("\n}\n").map_or(text.len(), str::len));
         text += ",\n  \"definitions\": {\n";
         let texts = names.iter().filter_map(|name| self.texts.get(name));
+        text.reserve(texts.clone().map(|text| text.len() + 2).sum::<usize>() + 8);
         for (index, definition) in texts.enumerate() {
             text += if index == 0 { "" } else { ",\n" };
             text += definition;
@@ -155,22 +149,126 @@ fn bundle_root(title: &str, place: impl Fn(&str) -> String) -> Value {
     })
 }
 
-fn bundle(selection: &Selection<'_>, layout: &Layout) -> Value {
-    let mut root = Map::new();
-    let mut v2 = Map::new();
-    for name in selection.names() {
-        let mut schema = clean(selection.schema(name));
-        name_folders(&mut schema, layout);
-        match layout.folder(name) {
-            LayoutFolder::Root => root.insert(name.to_owned(), schema),
-            LayoutFolder::V2 => v2.insert(name.to_owned(), schema),
-        };
+/// The bundle that has the types of v2 in a namespace of their own.
+struct NestedBundle<'a> {
+    selection: &'a Selection<'a>,
+    layout: &'a Layout,
+}
+
+impl NestedBundle<'_> {
+    fn definitions_in(&self, folder: LayoutFolder) -> impl Iterator<Item = (&str, SchemaText<'_>)> {
+        let names = self.selection.names();
+        let names = names.filter(move |name| self.layout.folder(name) == folder);
+        names.map(|name| {
+            let schema = self.selection.schema(name);
+            let layout = Some(self.layout);
+            (name, SchemaText { schema, layout })
+        })
     }
-    root.insert("v2".to_owned(), v2.into());
-    let place = |name: &str| format!("{}{name}", layout.folder(name).prefix());
-    let mut bundle = bundle_root("CodexAppServerProtocol", place);
-    bundle["definitions"] = root.into();
-    bundle
+}
+
+impl Serialize for NestedBundle<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let place = |name: &str| format!("{}{name}", self.layout.folder(name).prefix());
+        let root = bundle_root("CodexAppServerProtocol", place);
+        let members = root.as_object().into_iter().flatten();
+        let members = members.map(|(key, value)| (key.as_str(), BundleMember::Value(value)));
+        serializer.collect_map(members.chain([("definitions", BundleMember::Definitions(self))]))
+    }
+}
+
+enum BundleMember<'a> {
+    Value(&'a Value),
+    Schema(SchemaText<'a>),
+    Definitions(&'a NestedBundle<'a>),
+    OfV2(&'a NestedBundle<'a>),
+}
+
+impl Serialize for BundleMember<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Value(value) => value.serialize(serializer),
+            Self::Schema(schema) => schema.serialize(serializer),
+            Self::Definitions(bundle) => {
+                let root = bundle.definitions_in(LayoutFolder::Root);
+                let root = root.map(|(name, schema)| (name, Self::Schema(schema)));
+                serializer.collect_map(root.chain([("v2", Self::OfV2(bundle))]))
+            }
+            Self::OfV2(bundle) => serializer.collect_map(bundle.definitions_in(LayoutFolder::V2)),
+        }
+    }
+}
+
+/// A schema as it stands in files: without the notes that only the other exporters need. Written without a copy, since all of them
+/// together are large.
+#[derive(Clone, Copy)]
+struct SchemaText<'a> {
+    schema: &'a Value,
+    /// The folders that references to types of v2 name, if they do.
+    layout: Option<&'a Layout>,
+}
+
+impl<'a> SchemaText<'a> {
+    fn of(schema: &'a Value) -> Self {
+        let layout = None;
+        Self { schema, layout }
+    }
+
+    /// The members of an object.
+    fn members(self) -> impl Iterator<Item = (&'a str, Self)> {
+        let members = self.schema.as_object().into_iter().flatten();
+        let members = members.map(|(key, value)| (key.as_str(), value));
+        let members = members.filter(|(key, _)| !INTERNAL.contains(key));
+        members.map(move |(key, schema)| (key, Self { schema, ..self }))
+    }
+}
+
+impl Serialize for SchemaText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.schema {
+            Value::Object(_) => serializer.collect_map(self.members()),
+            Value::Array(values) => {
+                let values = values.iter();
+                serializer.collect_seq(values.map(|schema| Self { schema, ..*self }))
+            }
+            Value::String(text) => match (self.layout, text.strip_prefix(REFERENCE)) {
+                (Some(layout), Some(name)) => {
+                    let folder = layout.folder(name).prefix();
+                    serializer.collect_str(&format_args!("{REFERENCE}{folder}{name}"))
+                }
+                _ => serializer.serialize_str(text),
+            },
+            other => other.serialize(serializer),
+        }
+    }
+}
+
+/// A type as the root of its own file.
+struct TypeText<'a> {
+    name: &'a str,
+    own: SchemaText<'a>,
+}
+
+impl Serialize for TypeText<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (dialect, name) = (Value::from(DIALECT), Value::from(self.name));
+        let is_title = |key: &str| key == "title";
+        let own_title = self.own.members().find(|(key, _)| is_title(key));
+        let title = own_title.unwrap_or(("title", SchemaText::of(&name)));
+        let first = [("$schema", SchemaText::of(&dialect)), title];
+        let others = self.own.members().filter(|(key, _)| !is_title(key));
+        serializer.collect_map(first.into_iter().chain(others))
+    }
+}
+
+/// Moves all lines to the right, to where definitions stand.
+fn indented(text: &str) -> String {
+    let mut moved = String::with_capacity(text.len() + text.len() / 4);
+    for (index, line) in text.split('\n').enumerate() {
+        moved += if index == 0 { "    " } else { "\n    " };
+        moved += line;
+    }
+    moved
 }
 
 /// A schema without the notes that only the other exporters need.
@@ -187,26 +285,9 @@ pub(super) fn clean(schema: &Value) -> Value {
     }
 }
 
-/// Makes references to types of v2 name their folder.
-fn name_folders(schema: &mut Value, layout: &Layout) {
-    match schema {
-        Value::Object(object) => {
-            if let Some(Value::String(reference)) = object.get_mut("$ref")
-                && let Some(name) = reference.strip_prefix(REFERENCE)
-            {
-                *reference = format!("{REFERENCE}{}{name}", layout.folder(name).prefix());
-            }
-            object
-                .values_mut()
-                .for_each(|value| name_folders(value, layout));
-        }
-        Value::Array(values) => values
-            .iter_mut()
-            .for_each(|value| name_folders(value, layout)),
-        _ => {}
-    }
-}
-
-pub(super) fn to_text(schema: &Value) -> String {
-    format!("{schema:#}\n")
+/// Indented JSON with a line end. Without a formatter between, which would take longer than the writing.
+pub(super) fn to_text(schema: &impl Serialize) -> String {
+    let mut text = serde_json::to_string_pretty(schema).unwrap_or_default();
+    text.push('\n');
+    text
 }

@@ -43,6 +43,14 @@ impl OpenFolder {
         }
     }
 
+    pub(super) fn folder(&self, names: &[OsString]) -> io::Result<Self> {
+        let path = self.checked(names)?;
+        match names.last() {
+            Some(name) if fs::symlink_metadata(&path)?.is_symlink() => Err(is_link(name)),
+            _ => Self::open(&path),
+        }
+    }
+
     pub(super) fn read(&self, names: &[OsString]) -> io::Result<File> {
         File::open(self.file(names)?)
     }

@@ -63,6 +63,16 @@ impl OpenFolder {
         Ok((self.descend(folders)?, last))
     }
 
+    pub(super) fn folder(&self, names: &[OsString]) -> io::Result<Self> {
+        let folder = self.descend(names)?;
+        Ok(Self(rustix::fs::openat(
+            &folder,
+            ".",
+            FOLDER,
+            Mode::empty(),
+        )?))
+    }
+
     pub(super) fn read(&self, names: &[OsString]) -> io::Result<File> {
         let (folder, name) = self.parent(names)?;
         // Before it is opened, because opening some devices has effects.
