@@ -1,6 +1,7 @@
 """A scripted model for the scale measurements, in a process of its own.
 
-Answers one message. If the last message of the user is `RUN` and a command, it calls the shell with that command first.
+Answers one message. If the last message of the user is `RUN` and a command, it calls the shell with that command first; if it is
+`PATCH` and a name, it adds that file with a patch first; if it is `STREAM` and a number, it answers in so many deltas.
 Requests are searched as bytes, not parsed, so that long conversations cost it little.
 """
 
@@ -29,13 +30,35 @@ def message():
                      "content": [{"type": "output_text", "text": "a few words"}]})
 
 
-def call(body, number):
-    """The call of the shell that the last message asks for, unless its output is there already."""
-    asked = body.rfind(b'"text":"RUN ')
-    if asked < 0 or body.rfind(b'"type":"function_call_output"') > asked:
+def stream(count):
+    delta = event("response.output_text.delta", item_id="m", output_index=0, content_index=0, delta="a few words ")
+    added = event("response.output_item.added", output_index=0, item={"type": "message", "role": "assistant", "id": "m", "content": []})
+    return event("response.created", response={"id": "r"}) + added + delta * count + message()
+
+
+def asked(body, word):
+    """What the last message asks for with this word, unless the output of a call came after it."""
+    at = body.rfind(b'"text":"%s ' % word)
+    if at < 0 or max(body.rfind(b'"type":"function_call_output"'), body.rfind(b'"type":"custom_tool_call_output"')) > at:
         return None
-    text, _ = json.JSONDecoder().raw_decode(body[asked + 7:asked + 10_000].decode(errors="replace"))
-    command = text.removeprefix("RUN ")
+    text, _ = json.JSONDecoder().raw_decode(body[at + 7:at + 10_000].decode(errors="replace"))
+    # An earlier message does not count.
+    return text.split(" ", 1)[1] if body.find(b'"type":"input_text"', at) < 0 else None
+
+
+def special_answer(body, number):
+    """What the last message of the user asks for, if it asks for something."""
+    if command := asked(body, b"RUN"):
+        return call(body, command, number)
+    if name := asked(body, b"PATCH"):
+        return call(body, f"apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: {name}\n+text\n*** End Patch\nEOF", number)
+    if count := asked(body, b"STREAM"):
+        return stream(int(count))
+    return None
+
+
+def call(body, command, number):
+    """A call of the shell."""
     if b'"name":"exec_command"' in body:
         name, arguments = "exec_command", {"cmd": command, "yield_time_ms": COMMAND_LIMIT_MS}
     else:
@@ -66,7 +89,7 @@ class Model:
         if head.startswith(b"get"):
             return b"application/json", b'{"data": [], "models": []}'
         self.requests += 1
-        return b"text/event-stream", call(body, self.requests) or self.answer
+        return b"text/event-stream", special_answer(body, self.requests) or self.answer
 
 
 async def main():

@@ -20,11 +20,12 @@ def write_config(home, port):
 class Process:
     """The process of a server, and its figures."""
 
-    def __init__(self, binary, home, arguments=("app-server",), piped=True):
+    def __init__(self, binary, home, arguments=("app-server",), piped=True, under=()):
+        """`under` is a command that runs the server, such as a profiler."""
         env = {"PATH": os.environ["PATH"], "HOME": home, "CODEX_HOME": home, "RUST_LOG": "error"}
         pipe = subprocess.PIPE if piped else subprocess.DEVNULL
         self.home = home
-        self.child = subprocess.Popen([binary, *arguments], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL,
+        self.child = subprocess.Popen([*under, binary, *arguments], stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL,
                                       cwd=home, env=env)
 
     def cpu(self):
@@ -63,8 +64,8 @@ class Process:
 class Server(Process):
     """A server on standard input and output, with one client."""
 
-    def __init__(self, binary, home):
-        super().__init__(binary, home)
+    def __init__(self, binary, home, under=()):
+        super().__init__(binary, home, under=under)
         self.next = 0
         self.received = 0
         self.call("initialize", {"clientInfo": {"name": "scale", "version": "1"},
