@@ -109,6 +109,8 @@ pub(crate) struct CodeCall {
     pub(crate) shown: String,
     /// The texts in it.
     pub(crate) literals: Vec<String>,
+    /// The lines for a shell among them.
+    pub(crate) lines: Vec<String>,
     /// How many folders above that of its file the paths in it may begin.
     pub(crate) levels: usize,
     /// Whether it is not known before what it runs.
@@ -290,9 +292,11 @@ pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<Co
             {
                 let mut call = call(text, name, argument, language, kind);
                 if kind == CallKind::Process {
-                    let is_known = begins_with_a_program(argument);
-                    if is_known {
-                        continue;
+                    let lines = call.literals.iter().filter(|text| text.contains(' '));
+                    call.lines = lines.cloned().collect();
+                    if begins_with_a_program(argument) {
+                        call.literals.clear();
+                        call.is_computed = false;
                     }
                     // The programs that scripts start are their own affair, as far as they compute them.
                     call.is_computed &= is_argument;

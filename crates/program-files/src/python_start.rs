@@ -64,8 +64,12 @@ pub(crate) fn removes_variables(CommandWords(words): &CommandWords) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
     };
+    // Those of what it begins are not its own.
+    let is_own =
+        |word: &&String| word.starts_with('-') || word.contains('=') || program.ends_with("unset");
+    let own: Vec<&String> = arguments.iter().take_while(is_own).collect();
     let has = |options: &[&str]| {
-        let mut words = arguments.iter();
+        let mut words = own.iter();
         words.any(|word| options.iter().any(|option| word.starts_with(option)))
     };
     let sets_guard = words
@@ -76,7 +80,7 @@ pub(crate) fn removes_variables(CommandWords(words): &CommandWords) -> bool {
             "doas" | "runuser" | "su" | "sudo" | "systemd-run" => true,
             "env" => {
                 has(&["-i", "-u", "--ignore-environment", "--unset"])
-                    || arguments.iter().any(|word| word == "-")
+                    || own.iter().any(|word| *word == "-")
             }
             "exec" => has(&["-c"]),
             "unset" => has(&["PYTHON"]),

@@ -101,9 +101,9 @@ impl ReferenceReader<'_> {
             Language::Python if is_named => self.finder.add_modules(folder, found),
             Language::JavaScript => {
                 self.finder.add_packages(folder, found);
-                self.add_manifest(folder, found);
+                self.add_manifest(folder, &text, found);
             }
-            Language::Shell => self.read_script(&text, found),
+            Language::Shell => self.read_script(&text, folder, found),
             _ => {}
         }
         // The line with the interpreter may set variables.
@@ -112,10 +112,10 @@ impl ReferenceReader<'_> {
             .next()
             .and_then(|first| first.strip_prefix("#!"));
         if let Some(first) = first {
-            self.read_script(first, found);
+            self.read_script(first, folder, found);
         }
         for script in package_scripts(path, &text) {
-            self.read_script(&script, found);
+            self.read_script(&script, folder, found);
         }
         if language == Language::Other && !is_named {
             return;
@@ -135,6 +135,9 @@ impl ReferenceReader<'_> {
             .flat_map(|word| [cwd.join(word), folder.join(word)]);
         let folders = folders.filter(|folder| codex_mounts::is_dir(folder));
         let bases: Vec<PathBuf> = folders.take(MAX_INNER).collect();
+        for line in calls.iter().flat_map(|call| &call.lines) {
+            self.read_script(line, folder, found);
+        }
         calls
             .iter()
             .for_each(|call| self.call(call, language, (folder, &bases), found));
@@ -187,15 +190,28 @@ impl ReferenceReader<'_> {
     }
 
     /// The settings of a package decide how its imports are resolved.
-    fn add_manifest(&self, folder: &Path, found: &mut ProgramFiles) {
+    fn add_manifest(&self, folder: &Path, text: &str, found: &mut ProgramFiles) {
         let manifests = folder.ancestors().map(|folder| folder.join("package.json"));
         if let Some(manifest) = { manifests }.find(|manifest| codex_mounts::is_file(manifest)) {
+            let targets = own_targets(&manifest, text);
+            let base = manifest.parent().unwrap_or(folder).to_path_buf();
             self.finder.add_path(MANIFEST, manifest, found);
+            for target in targets {
+                match target.split_once('*') {
+                    Some((folder, _)) => self.finder.add_folder(&base.join(folder), found),
+                    None => drop(self.finder.add_path(
+                        &format!(">{target}"),
+                        base.join(&target),
+                        found,
+                    )),
+                }
+            }
         }
     }
 
     /// A script for a shell, like a line. Words that are not known are no reason to distrust it: it has been seen.
-    fn read_script(&self, text: &str, found: &mut ProgramFiles) {
+    fn read_script(&self, text: &str, folder: &Path, found: &mut ProgramFiles) {
+        let text = &with_known_places(text, folder);
         let place = self.finder.place;
         let known = KnownValues {
             variable: &|name| place.variable(name),
@@ -324,6 +340,68 @@ impl ReferenceReader<'_> {
                 listing
             })
     }
+}
+
+/// A script with the folder in it that it finds itself in, and with the names that make has for itself.
+fn with_known_places(text: &str, folder: &Path) -> String {
+    const OWN_FOLDERS: [&str; 7] = [
+        "$(dirname \"$0\")",
+        "$(dirname $0)",
+        "$(dirname -- \"$0\")",
+        "$(dirname \"${BASH_SOURCE[0]}\")",
+        "$(dirname -- \"${BASH_SOURCE[0]}\")",
+        "$(dirname \"$BASH_SOURCE\")",
+        "${0%/*}",
+    ];
+    let folder = folder.display().to_string();
+    let mut text = text.replace("$(MAKE)", "make").replace("${MAKE}", "make");
+    for own in OWN_FOLDERS {
+        text = text.replace(own, &folder);
+    }
+    for rest in [
+        "&& pwd",
+        "&& pwd -P",
+        ">/dev/null 2>&1 && pwd",
+        "> /dev/null && pwd",
+        "; pwd",
+    ] {
+        for quoted in [
+            format!("\"{folder}\" "),
+            format!("{folder} "),
+            format!("-- \"{folder}\" "),
+        ] {
+            text = text.replace(&format!("$(cd {quoted}{rest})"), &folder);
+        }
+    }
+    text
+}
+
+/// What a package means by its own name and by names with `#`, if a text has such a name.
+fn own_targets(manifest: &Path, text: &str) -> Vec<String> {
+    let package = text_of(manifest).and_then(|text| serde_json::from_str(&text).ok());
+    let package: serde_json::Value = package.unwrap_or_default();
+    let names = |name: &str| {
+        let mut quotes = ['"', '\'', '`'].iter();
+        quotes.any(|quote| text.contains(&format!("{quote}{name}")))
+    };
+    let own_name = package["name"]
+        .as_str()
+        .filter(|name| !name.is_empty() && names(name));
+    let exports = own_name.map(|_| &package["exports"]);
+    let imports = names("#").then_some(&package["imports"]);
+    let mut values: Vec<&serde_json::Value> = exports.into_iter().chain(imports).collect();
+    let mut targets = Vec::new();
+    while let Some(value) = values.pop() {
+        match value {
+            serde_json::Value::String(target) if targets.len() < MAX_FILES => {
+                targets.push(target.clone())
+            }
+            serde_json::Value::Array(inner) => values.extend(inner),
+            serde_json::Value::Object(inner) => values.extend(inner.values()),
+            _ => {}
+        }
+    }
+    targets
 }
 
 /// The lines of the scripts of a package.

@@ -574,6 +574,50 @@ fn what_an_interpreter_runs_cannot_be_rewritten() {
 #[test]
 fn what_code_runs_cannot_be_rewritten() {
     for (line, files, changed) in [
+        (
+            "python3 s/a.py",
+            &["s/a.py: os.system('cd d && sh h')", "d/h"][..],
+            "d/h",
+        ),
+        (
+            "node s/a.js",
+            &[
+                "s/a.js: require('#x')",
+                "s/package.json: {\"imports\":{\"#x\":\"./q/x.js\"}}",
+                "s/q/x.js",
+            ],
+            "s/q/x.js",
+        ),
+        (
+            "node s/a.js",
+            &[
+                "s/a.js: require('me/y')",
+                "s/package.json: {\"name\":\"me\",\"exports\":{\"./*\":\"./q/*.js\"}}",
+                "s/q/x.js",
+            ],
+            "s/q/y.js",
+        ),
+        (
+            "make",
+            &["Makefile: all:\n\tcd d && $(MAKE)\n", "d/Makefile"],
+            "d/Makefile",
+        ),
+        (
+            "sh s/x",
+            &[
+                "s/x: #!/bin/sh\nfor f in \"$(dirname \"$0\")\"/d/*; do sh $f; done",
+                "s/d/a",
+            ],
+            "s/d/b",
+        ),
+        (
+            "bash s/x",
+            &[
+                "s/x: #!/bin/sh\nD=\"$(cd \"$(dirname \"$0\")\" && pwd)\"\nfor f in \"$D\"/d/*; do sh $f; done",
+                "s/d/a",
+            ],
+            "s/d/b",
+        ),
         // Code in the line.
         (
             "python3 -c \"exec(open('h.py').read())\"",
@@ -939,6 +983,7 @@ fn ordinary_hooks_are_known_and_leave_the_data_of_the_workspace_alone() {
         ),
         ("awk '{print $1}' < /dev/null", &[]),
         ("git diff --stat", &[]),
+        ("exec env python3 -u -c pass", &[]),
         ("git diff --name-only | xargs ruff check", &[]),
         ("jq -r .file_path | xargs node --check", &[]),
         ("rg node \"$(date)\"", &[]),
