@@ -268,26 +268,36 @@ impl Candidates {
             "-e",
             "-p",
         ];
-        const COMMANDS: [&str; 4] = ["install", "run", "tool", "add"];
-        let mut is_first = true;
-        let mut is_value = false;
-        for argument in arguments {
-            let value = argument
-                .split_once('=')
-                .filter(|(option, _)| OPTIONS.contains(option));
-            let is_option = argument.starts_with('-');
+        const COMMANDS: [&str; 5] = ["add", "install", "pip", "run", "tool"];
+        // Their values are where the package runs.
+        const PLACES: [&str; 5] = [
+            "--cache-dir",
+            "--directory",
+            "--prefix",
+            "--project",
+            "--python",
+        ];
+        let mut words = arguments.iter();
+        while let Some(word) = words.next() {
+            let value = word.split_once('=');
+            let value = value.filter(|(option, _)| OPTIONS.contains(option));
             let folder = match value {
                 Some((_, value)) => Some(value),
-                None if is_value || (is_first && !is_option) => Some(argument.as_str()),
-                None => None,
+                None if OPTIONS.contains(&word.as_str()) => words.next().map(String::as_str),
+                None if PLACES.contains(&word.as_str()) => {
+                    words.next();
+                    None
+                }
+                None => (!word.starts_with('-')).then_some(word.as_str()),
             };
-            if !is_option && !is_value && !COMMANDS.contains(&argument.as_str()) {
-                is_first = false;
-            }
-            is_value = OPTIONS.contains(&argument.as_str());
-            let folder = folder.filter(|folder| folder.contains('/') || folder.starts_with('.'));
+            let is_path = |folder: &&str| folder.contains('/') || folder.starts_with('.');
+            let folder = folder.filter(is_path);
             self.all
                 .extend(folder.map(|folder| FileCandidate::Folder(folder.to_owned())));
+            // What follows is for the package.
+            if !word.starts_with('-') && !COMMANDS.contains(&word.as_str()) {
+                return;
+            }
         }
     }
 

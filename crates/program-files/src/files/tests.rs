@@ -972,6 +972,12 @@ fn ordinary_hooks_are_known_and_leave_the_data_of_the_workspace_alone() {
         ),
         ("ruff check --fix .", &[]),
         ("npx tsc --noEmit", &[]),
+        ("npx tsc -p .", &[]),
+        (
+            "uv --directory . run .claude/hooks/check.py",
+            &["work/.claude/hooks/check.py"],
+        ),
+        ("npx -y @scope/server-files .", &[]),
         ("jq -r '.version' package.json", &[]),
         (
             "python3 -c \"import json,sys; print(json.load(sys.stdin)['cwd'], open('notes.md').read())\"",
