@@ -142,7 +142,11 @@ impl Config {
     /// read still apply.
     pub fn without_files(request: LoadRequest<'_>) -> Result<Self, ConfigError> {
         let stack = LayerStack::without_files(request.env, request.cwd, request.flags);
-        Self::from_stack(&stack, request)
+        let mut config = Self::from_stack(&stack, request)?;
+        if let Some(limit) = network::limit_of_unusable(request) {
+            config.policy.network_limits.add(limit);
+        }
+        Ok(config)
     }
 
     /// Builds the configuration from layers that are already read.

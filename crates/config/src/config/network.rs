@@ -8,9 +8,12 @@ use codex_host_policy::{
 use codex_sandbox::{HostLimit, LimitedCommands, NetworkLimits};
 use toml::{Table, Value};
 
+use super::LoadRequest;
 use crate::features::{Feature, FeatureSet};
+use crate::layer::Layer;
 use crate::requirements::{NetworkRequirements, Requirements};
 use crate::schema::{HostDecision as HostSetting, NetworkFile, NetworkMode, switch};
+use crate::stack::LayerStack;
 
 /// The feature with which commands reach the listed hosts only.
 const FEATURE: &str = "network_proxy";
@@ -48,6 +51,29 @@ pub(super) fn network_limits(
         limits.add(limit(setting, LimitedCommands::Confined, feature(merged)));
     }
     limits
+}
+
+/// The limit in force while the settings cannot be used, because they may have one: what cannot be enforced is closed.
+pub(super) fn limit_of_unusable(request: LoadRequest<'_>) -> Option<HostLimit> {
+    let stack = LayerStack::load(request.env, request.cwd, request.flags);
+    let may_limit = stack.map_or(true, |stack| {
+        let tables = stack.enabled().map(Layer::effective_table);
+        tables.into_iter().any(|table| {
+            let profiles = table.get("profiles").and_then(Value::as_table);
+            let profiles = profiles.into_iter().flat_map(Table::values);
+            let mut features = std::iter::once(table.get("features"))
+                .chain(profiles.map(|profile| profile.get("features")))
+                .flatten();
+            features.any(|features| match features.get(FEATURE) {
+                Some(value) => switch(value) != Some(false),
+                None => !features.is_table(),
+            })
+        })
+    });
+    may_limit.then(|| {
+        let setting = format!("`features.{FEATURE}` of settings that cannot be used");
+        HostLimit::closing(setting, LimitedCommands::Confined)
+    })
 }
 
 /// A limit with a list, or a closing one that says why there is none.
