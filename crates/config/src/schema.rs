@@ -67,7 +67,7 @@ pub use tools::{
 pub use ui::{FileOpener, NoticeFile, TuiFile};
 pub use workspace_ids::WorkspaceIds;
 
-pub(crate) use features::switch;
+pub(crate) use features::{is_of_feature, switch};
 
 use crate::trust::TrustLevel;
 

@@ -9,7 +9,7 @@ use toml::{Table, Value};
 
 use crate::decode::{DecodeError, KeyNames, decode_reporting_unknown, dotted};
 use crate::locate;
-use crate::schema::ConfigFile;
+use crate::schema::{ConfigFile, is_of_feature};
 use crate::stack::LayerStack;
 use crate::warning::ConfigWarning;
 
@@ -80,7 +80,8 @@ pub(crate) fn decode_without_unknown(
     let mut warnings = Vec::new();
     loop {
         let error = match decode_reporting_unknown(table.as_ref().unwrap_or(merged)) {
-            Ok((file, unknown_keys)) => {
+            Ok((file, mut unknown_keys)) => {
+                unknown_keys.retain(|names| !is_of_feature(merged, names));
                 return Ok(DecodedSettings {
                     file,
                     unknown_keys,

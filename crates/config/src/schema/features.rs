@@ -9,9 +9,14 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, json};
-use toml::Value;
+use toml::{Table, Value};
 
+use super::NetworkFile;
+use crate::decode::decode_reporting_unknown;
 use crate::features::{Feature, FeatureStage};
+
+/// The table of features.
+const FEATURES: &str = "features";
 
 /// The state that a value sets; none for a table without `enabled`.
 pub(crate) fn switch(value: &Value) -> Option<bool> {
@@ -72,6 +77,35 @@ fn describe(feature: Feature) -> String {
     let what =
         (feature.beta_texts()).map_or_else(String::new, |texts| format!("{} ", texts.description));
     format!("{what}{stage}. Default: {}.", feature.default_enabled())
+}
+
+/// Whether the key at this place is a setting of a feature that is read elsewhere.
+pub(crate) fn is_of_feature(merged: &Table, names: &[String]) -> bool {
+    let (features, names) = match names {
+        [features, rest @ ..] if features == FEATURES => (merged.get(FEATURES), rest),
+        [profiles, profile, features, rest @ ..]
+            if profiles == "profiles" && features == FEATURES =>
+        {
+            let profile = merged.get("profiles").and_then(|all| all.get(profile));
+            (profile.and_then(|one| one.get(FEATURES)), rest)
+        }
+        _ => return false,
+    };
+    let [feature, key, ..] = names else {
+        return false;
+    };
+    match Feature::parse(feature) {
+        // Its own reader refuses what it does not know.
+        Some(Feature::MultiAgentV2) => true,
+        Some(Feature::NetworkProxy) => {
+            let table = features
+                .and_then(|all| all.get(feature))
+                .and_then(Value::as_table);
+            let read = table.map(decode_reporting_unknown::<NetworkFile>);
+            matches!(read, Some(Ok((_, unknown))) if !unknown.iter().any(|names| names.first() == Some(key)))
+        }
+        _ => false,
+    }
 }
 
 struct FeatureSwitch(Option<bool>);

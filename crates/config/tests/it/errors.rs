@@ -1,7 +1,8 @@
 //! Errors name the file, the place in it and the setting; unknown keys are only warned of.
 
 use crate::environment::TestEnvironment;
-use codex_config::{ConfigWarning, Feature, TextPosition};
+use codex_config::{Config, ConfigWarning, Feature, TextPosition};
+use codex_sandbox::LimitedCommands;
 
 #[track_caller]
 fn check(text: &str, expected: &str) {
@@ -160,6 +161,46 @@ fn the_file_at_fault_is_named() {
         flags.error(),
         "invalid type: integer `1`, expected a string\nin `model`"
     );
+}
+
+#[test]
+fn settings_of_features_are_known() {
+    let environment = TestEnvironment::user(
+        "[features.network_proxy]\nenabled = true\ndomains = { 'a.test' = 'allow' }\nno_such_key = 1\n\
+         [features.multi_agent_v2]\nenabled = true\n[features.apps]\nenabled = true\nno_such_key = 1\n",
+    );
+    let warnings = environment.load().unwrap().warnings;
+    let unknown: Vec<_> = (warnings.iter())
+        .filter(|warning| warning.summary.starts_with("Unknown settings"))
+        .map(|warning| warning.summary.as_str())
+        .collect();
+    let expected = "Unknown settings are ignored: `features.apps.no_such_key`, `features.network_proxy.no_such_key`";
+    assert_eq!(unknown, [expected]);
+}
+
+#[test]
+fn settings_that_cannot_be_used_may_limit_the_network_which_is_closed_then() {
+    let closes = |text: &str| {
+        let environment = TestEnvironment::user(text);
+        assert!(environment.load().is_err(), "{text}");
+        let config = Config::without_files(environment.request()).unwrap();
+        config
+            .policy
+            .network_limits
+            .apply(LimitedCommands::Confined)
+    };
+    assert!(!closes("model = 5"));
+    assert!(!closes("model = 5\n[features]\nnetwork_proxy = false"));
+    for text in [
+        "model = 5\n[features]\nnetwork_proxy = true",
+        "model = 5\n[features.network_proxy]\ndomains = { 'a.test' = 'allow' }",
+        "features.network_proxy = 'yes'",
+        "model = 5\n[profiles.p.features.network_proxy]\nenabled = true",
+        "features = 1",
+        "model =",
+    ] {
+        assert!(closes(text), "{text}");
+    }
 }
 
 #[test]
