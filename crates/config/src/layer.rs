@@ -1,6 +1,8 @@
 //! A layer of settings: its table, its version, and whether it is enabled.
 
+use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 use toml::Table;
@@ -28,6 +30,8 @@ pub struct Layer {
     pub disabled_reason: Option<String>,
     /// Which of its settings take effect.
     scope: SettingScope,
+    /// The MCP servers of others, which the layer of a project cannot direct elsewhere.
+    servers_of_others: Arc<BTreeSet<String>>,
     /// The original text, for error positions.
     text: Option<String>,
 }
@@ -46,6 +50,7 @@ impl Layer {
                 LayerSource::Project { .. } => SettingScope::Project,
                 _ => SettingScope::Everything,
             },
+            servers_of_others: Arc::default(),
             source,
             table,
             disabled_reason: None,
@@ -91,6 +96,12 @@ impl Layer {
         self
     }
 
+    /// Protects the MCP servers of others from the layer of a project.
+    pub(crate) fn below_servers(mut self, names: &Arc<BTreeSet<String>>) -> Self {
+        self.servers_of_others = Arc::clone(names);
+        self
+    }
+
     /// Whether the layer is enabled.
     pub fn is_enabled(&self) -> bool {
         self.disabled_reason.is_none()
@@ -98,12 +109,12 @@ impl Layer {
 
     /// The settings of the layer that take effect. For a project they are limited.
     pub(crate) fn effective_table(&self) -> std::borrow::Cow<'_, Table> {
-        self.scope.split(&self.table).0
+        self.scope.split(&self.table, &self.servers_of_others).0
     }
 
     /// The settings of the layer that have no effect because a project may not make them.
     pub(crate) fn withheld_keys(&self) -> Vec<String> {
-        self.scope.split(&self.table).1
+        self.scope.split(&self.table, &self.servers_of_others).1
     }
 
     pub(crate) fn scope(&self) -> SettingScope {

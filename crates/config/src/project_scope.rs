@@ -11,6 +11,7 @@
 //! recorded where, and what one may use. docs/security.md has the list.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use toml::{Table, Value};
@@ -90,6 +91,19 @@ const PARTS_NOT_FOR_PROJECTS: &[&[&str]] = &[
     &["skills", "config"],
 ];
 
+/// The table of MCP servers.
+pub(crate) const MCP_SERVERS: &str = "mcp_servers";
+
+/// What a project may say about an MCP server that the user or the system has configured: neither what runs, nor where it is,
+/// nor what it is sent, nor which of its tools there are. It may also switch the server off.
+const PARTS_OF_SERVERS_OF_OTHERS: &[&str] = &[
+    "required",
+    "startup_timeout_ms",
+    "startup_timeout_sec",
+    "supports_parallel_tool_calls",
+    "tool_timeout_sec",
+];
+
 /// The table of features.
 const FEATURES: &str = "features";
 
@@ -148,8 +162,12 @@ impl SettingScope {
         }
     }
 
-    /// The settings of a table that take effect, and the names of the others.
-    pub(crate) fn split(self, table: &Table) -> (Cow<'_, Table>, Vec<String>) {
+    /// The settings of a table that take effect, and the names of the others. The MCP servers of others stay as they are.
+    pub(crate) fn split<'t>(
+        self,
+        table: &'t Table,
+        servers_of_others: &BTreeSet<String>,
+    ) -> (Cow<'t, Table>, Vec<String>) {
         let mut withheld = Vec::new();
         let mut effective = Table::new();
         for (key, value) in table {
@@ -160,6 +178,9 @@ impl SettingScope {
             let mut value = value.clone();
             if self == Self::Project {
                 remove_parts(key, &mut value, &mut withheld);
+                if key == MCP_SERVERS {
+                    keep_servers(&mut value, servers_of_others, &mut withheld);
+                }
             }
             effective.insert(key.clone(), value);
         }
@@ -213,6 +234,24 @@ fn remove_parts(key: &str, value: &mut Value, removed: &mut Vec<String>) {
         {
             remove_part(value, rest, key, removed);
         }
+    }
+}
+
+/// Removes what would let a project decide what runs as a server of others, or where that server is.
+fn keep_servers(value: &mut Value, of_others: &BTreeSet<String>, removed: &mut Vec<String>) {
+    let servers = value.as_table_mut().into_iter().flat_map(Table::iter_mut);
+    for (name, server) in servers.filter(|(name, _)| of_others.contains(*name)) {
+        let Some(table) = server.as_table_mut() else {
+            continue;
+        };
+        table.retain(|key, value| {
+            let is_off = key == "enabled" && value.as_bool() == Some(false);
+            let is_theirs = is_off || PARTS_OF_SERVERS_OF_OTHERS.contains(&key);
+            if !is_theirs {
+                removed.push(format!("{MCP_SERVERS}.{name}.{key}"));
+            }
+            is_theirs
+        });
     }
 }
 
@@ -315,6 +354,42 @@ mod tests {
     ];
 
     #[test]
+    fn project_says_only_harmless_things_about_servers_of_others() {
+        let text = r#"
+            [mcp_servers.users]
+            url = "http://elsewhere.test"
+            enabled = true
+            disabled_tools = []
+            tool_timeout_sec = 5
+            [mcp_servers.switched_off]
+            enabled = false
+            [mcp_servers.own]
+            url = "http://own.test"
+        "#;
+        let table: Table = text.parse().unwrap();
+        let of_others = BTreeSet::from(["users".to_owned(), "switched_off".to_owned()]);
+        let (effective, mut withheld) = SettingScope::Project.split(&table, &of_others);
+        withheld.sort();
+        assert_eq!(
+            withheld,
+            [
+                "mcp_servers.users.disabled_tools",
+                "mcp_servers.users.enabled",
+                "mcp_servers.users.url"
+            ]
+        );
+        let expected = r#"
+            [mcp_servers.users]
+            tool_timeout_sec = 5
+            [mcp_servers.switched_off]
+            enabled = false
+            [mcp_servers.own]
+            url = "http://own.test"
+        "#;
+        assert_eq!(*effective, expected.parse().unwrap());
+    }
+
+    #[test]
     fn every_setting_is_either_for_projects_or_not() {
         let schema = settings_schema();
         let known = schema["properties"].as_object().unwrap();
@@ -361,7 +436,7 @@ mod tests {
         "#
         .parse()
         .unwrap();
-        let (effective, mut withheld) = SettingScope::Project.split(&table);
+        let (effective, mut withheld) = SettingScope::Project.split(&table, &BTreeSet::new());
         withheld.sort();
         assert_eq!(
             withheld,
@@ -395,7 +470,7 @@ mod tests {
         .parse()
         .unwrap();
         assert_eq!(*effective, expected);
-        let (all, none) = SettingScope::Everything.split(&table);
+        let (all, none) = SettingScope::Everything.split(&table, &BTreeSet::new());
         assert_eq!((&*all, none.len()), (&table, 0));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use toml::{Table, Value};
 
@@ -13,6 +14,7 @@ use crate::merge::{merge, origins};
 use crate::overrides::Overrides;
 use crate::project::ProjectFolders;
 use crate::project_layers::project_layers;
+use crate::project_scope::MCP_SERVERS;
 use crate::read::read_bounded;
 use crate::requirements;
 use crate::requirements::Requirements;
@@ -67,7 +69,10 @@ impl LayerStack {
             let found = ProjectFolders::discover(cwd, &root_markers(&decisive)?);
             let rules = TrustRules::from_table(&decisive);
             trust = rules.decide(cwd, &found).map(|decision| decision.level);
-            layers.extend(project_layers(env, &found, &rules)?);
+            let servers = decisive.get(MCP_SERVERS).and_then(Value::as_table);
+            let servers = Arc::new(servers.into_iter().flat_map(Table::keys).cloned().collect());
+            let of_project = project_layers(env, &found, &rules)?.into_iter();
+            layers.extend(of_project.map(|layer| layer.below_servers(&servers)));
             trusted_folders = rules.trusted_folders();
             project = Some(found);
         }
