@@ -1,8 +1,8 @@
 //! The texts of a question to a person: what the engine says, in sentences of its own, and what the model says.
 //!
 //! A model cannot speak for the engine: its words come last, in quotation marks, with their length, and everything in them
-//! shows. If what is asked about leaves the sandbox, the engine says so first. A question about a command that stays in
-//! the sandbox has the words of the model alone as its reason, as clients expect it.
+//! shows. If what is asked about leaves the sandbox or widens it, the engine says so first. A question about a command that
+//! stays in the sandbox has the words of the model alone as its reason, as clients expect it.
 
 use std::path::{Path, PathBuf};
 
@@ -54,6 +54,7 @@ pub(crate) fn command_texts(
     turn_policy: &TurnPolicy,
 ) -> QuestionTexts {
     let leaves_sandbox = request.then.confinement == Confinement::None && !turn_policy.is_open();
+    let is_wider = !wider_rights(command, turn_policy).is_empty();
     let hides = hides_something(command);
     let mut notice = vec![confinement_sentence(command, request, turn_policy)];
     if command.in_editor {
@@ -74,10 +75,11 @@ pub(crate) fn command_texts(
         notice.push(format!("The folder is {}.", quoted(&folder)));
     }
     let notice = notice.join(" ");
-    let warns = leaves_sandbox || hides || hidden_in(command, turn_policy).is_some();
+    let warns =
+        leaves_sandbox || is_wider || hides || hidden_in(command, turn_policy).is_some();
     let justification = command.justification.as_deref();
     let reason = match &request.reason {
-        ApprovalReason::Engine(reason) if hides => Some(format!("{notice} {reason}")),
+        ApprovalReason::Engine(reason) if is_wider || hides => Some(format!("{notice} {reason}")),
         ApprovalReason::Engine(reason) => Some((*reason).to_owned()),
         ApprovalReason::Rule(reason) if warns => Some(format!("{notice} {reason}")),
         ApprovalReason::Rule(reason) => Some(reason.clone()),
@@ -120,13 +122,11 @@ fn confinement_sentence(
             }
         }
         (Confinement::Policy(_), _) => {
-            let asked = command.additional.as_ref();
-            let asked = asked.map(|asked| grants_of(asked, &turn_policy.cwd));
-            let mut sentence = match asked.map(|asked| rights(&asked)) {
-                Some(rights) if !rights.is_empty() => {
-                    format!("This command runs in a wider sandbox: it may also {rights}.")
-                }
-                _ => IN_SANDBOX.to_owned(),
+            let rights = wider_rights(command, turn_policy);
+            let mut sentence = if rights.is_empty() {
+                IN_SANDBOX.to_owned()
+            } else {
+                format!("This command runs in a wider sandbox: it may also {rights}.")
             };
             if let Some(hidden) = hidden_in(command, turn_policy) {
                 sentence = format!("{sentence} {hidden}");
@@ -142,6 +142,13 @@ fn confinement_sentence(
             sentence
         }
     }
+}
+
+/// What the command may do besides what the sandbox of its turn allows; empty if nothing.
+fn wider_rights(command: &CommandEffect, turn_policy: &TurnPolicy) -> String {
+    let asked = command.additional.as_ref();
+    let asked = asked.map(|asked| rights(&grants_of(asked, &turn_policy.cwd)));
+    asked.unwrap_or_default()
 }
 
 /// The size of a command that may not be seen as a whole.

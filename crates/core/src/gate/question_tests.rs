@@ -130,7 +130,7 @@ fn a_command_that_hides_something_is_said_to_do_so() {
 }
 
 #[test]
-fn additional_rights_are_named() {
+fn additional_rights_are_named_before_the_words_of_the_model() {
     let policy = TurnPolicy {
         inline_permissions: true,
         ..on_request()
@@ -146,6 +146,7 @@ fn additional_rights_are_named() {
             }),
             macos: None,
         }),
+        justification: Some("It stays in the sandbox.".to_owned()),
         ..command("touch x", SandboxPermissions::WithAdditionalPermissions)
     };
     let decision = decide(
@@ -156,9 +157,13 @@ fn additional_rights_are_named() {
     let GateDecision::Ask(request) = decision else {
         panic!("asked: {decision:?}");
     };
-    let notice = command_texts(&command, &request, &policy).notice.unwrap();
+    let texts = command_texts(&command, &request, &policy);
+    let notice = texts.notice.unwrap();
     let expected = r"it may also write to “/etc/\u{202e}x” and use the network.";
     assert!(notice.contains(expected), "{notice}");
+    let reason = texts.reason.unwrap();
+    assert!(reason.starts_with(&notice), "{reason}");
+    assert!(reason.ends_with("“It stays in the sandbox.”"), "{reason}");
 }
 
 #[test]
