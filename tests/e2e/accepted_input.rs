@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::escapes::wait_until;
-use crate::hooks::{self, hook};
+use crate::hooks::{self, answer_with, hook};
 use crate::setup::{experimental_server, scripted_home, untrusted_home};
 
 /// A hook that runs for longer than any test.
@@ -248,6 +248,52 @@ async fn copy_of_a_newer_version_is_left_alone() {
 }
 
 /// A server with a turn whose request to the model has no answer, and two steered messages.
+#[tokio::test]
+async fn injected_items_and_pins_of_a_running_turn_are_there_after_an_immediate_kill() {
+    let model = ModelServer::start([]).await.unwrap();
+    let never = Latch::new();
+    model.push(HttpReply::status(200).wait(&never));
+    let home = scripted_home(&model, "");
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    server.start_turn(&thread, "begin").await;
+    model.request(0).await;
+    for text in ["first item", "second item"] {
+        let content = json!([{ "type": "input_text", "text": text }]);
+        let item = json!({ "type": "message", "role": "developer", "content": content });
+        let params = json!({ "threadId": thread, "items": [item] });
+        server.result("thread/inject_items", params).await;
+    }
+    let plan = json!({ "threadId": thread, "markdown": "build a bridge" });
+    server.result("thread/prepareApprovedPlan", plan).await;
+    let pin = json!({ "threadId": thread, "text": "pinned words" });
+    server.result("thread/pin/add", pin).await;
+    server.kill().await.unwrap();
+
+    let mut server = experimental_server(&home).await;
+    let resume = json!({ "threadId": thread });
+    server.result("thread/resume", resume.clone()).await;
+    no_copies(&home);
+    let pins = server.result("thread/pin/list", resume).await;
+    assert_eq!(pins["data"][0]["text"], "pinned words");
+    model.push(answer_with("done"));
+    server.start_turn(&thread, "go on").await;
+    server.completed_turn().await;
+    let sent = String::from_utf8(model.request(1).await.body).unwrap();
+    let mut places = Vec::new();
+    for text in [
+        "first item",
+        "second item",
+        "build a bridge",
+        "pinned words",
+    ] {
+        assert_eq!(sent.matches(text).count(), 1, "{text}: {sent}");
+        places.push(sent.find(text));
+    }
+    assert!(places.is_sorted(), "{sent}");
+    server.finish().await.unwrap();
+}
+
 async fn steered_turn(home: &TempDir, model: &ModelServer) -> (AppServer, String, Value) {
     let never = Latch::new();
     model.push(HttpReply::status(200).wait(&never));

@@ -131,6 +131,13 @@ async fn engine(server: &AppServer, id: &str) -> Result<codex_core::Thread, Fail
         .ok_or_else(missing)
 }
 
+/// Waits until what was recorded last can be read from the file of a thread, so that a reply is true after a kill.
+async fn flush(engine: &codex_core::Thread) {
+    if let Err(error) = engine.flush().await {
+        tracing::warn!(%error, "what a client was told is not stored yet");
+    }
+}
+
 /// Creates the file of a loaded thread that has none yet, so that it can be moved or resumed. For some clients, only a
 /// turn does that.
 async fn store_loaded(

@@ -10,7 +10,7 @@ use super::call::RequestContext;
 use super::paging::page;
 use super::thread_context::wire_kind;
 use super::thread_read::turns_of;
-use super::{blocking, engine, input_thread};
+use super::{blocking, engine, flush, input_thread};
 use crate::failure::Failure;
 use crate::server::AppServer;
 
@@ -84,6 +84,7 @@ pub(super) async fn restore(
     let count = small(items.len());
     let taken = engine.inject(items).await;
     taken.map_err(|error| Failure::internal(error.to_string()))?;
+    flush(&engine).await;
     Ok(ThreadCompactionRestoreResponse {
         items: count,
         tokens,

@@ -12,7 +12,7 @@ use codex_protocol::ResponseItem;
 use super::call::RequestContext;
 use super::stored_turns::StoredTurns;
 use super::thread_read::source_of_turns;
-use super::{blocking, engine, input_thread, store_loaded};
+use super::{blocking, engine, flush, input_thread, store_loaded};
 use crate::failure::Failure;
 use crate::projection::id_of;
 use crate::thread::stored::item_pages::{MOST, entry, page_of_file};
@@ -69,6 +69,7 @@ pub(super) async fn inject(
     claimed.map_err(|error| Failure::invalid(error.to_string()))?;
     let taken = engine.inject(items).await;
     taken.map_err(|error| Failure::internal(error.to_string()))?;
+    flush(&engine).await;
     store_loaded(&server, &connection, &params.thread_id).await?;
     Ok(ThreadInjectItemsResponse {})
 }

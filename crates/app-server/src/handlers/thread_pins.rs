@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::call::RequestContext;
 use super::stored_turns::StoredTurns;
 use super::thread_read::turns_of;
-use super::{blocking, engine, input_thread, store_loaded};
+use super::{blocking, engine, flush, input_thread, store_loaded};
 use crate::failure::Failure;
 use crate::projection::id_of;
 use crate::server::AppServer;
@@ -35,6 +35,7 @@ pub(super) async fn add(
         }
     };
     let pin = engine.pin(text, item_id).await.map_err(failure)?;
+    flush(&engine).await;
     store_loaded(&server, &connection, &params.thread_id).await?;
     Ok(ThreadPinAddResponse { pin: shown(pin) })
 }
@@ -58,6 +59,7 @@ pub(super) async fn remove(
     input_thread(&server, &params.thread_id)?;
     let engine = engine(&server, &params.thread_id).await?;
     engine.unpin(params.pin_id).await.map_err(failure)?;
+    flush(&engine).await;
     Ok(ThreadPinRemoveResponse {})
 }
 

@@ -13,7 +13,7 @@ use codex_core::Sample;
 use codex_protocol::{ContentItem, ResponseItem};
 
 use super::call::{EarlyReply, RequestContext};
-use super::{blocking, engine, loaded_thread};
+use super::{blocking, engine, flush, loaded_thread};
 use crate::failure::Failure;
 use crate::server::AppServer;
 
@@ -127,6 +127,7 @@ pub(super) async fn prepare_plan(
     claimed.map_err(|error| Failure::invalid(error.to_string()))?;
     let added = engine.inject(vec![item]).await;
     added.map_err(|error| Failure::internal(error.to_string()))?;
+    flush(&engine).await;
     Ok(ThreadPrepareApprovedPlanResponse {
         prompt: "Implement the plan.".to_owned(),
     })

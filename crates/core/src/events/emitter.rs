@@ -330,6 +330,16 @@ impl Emitter {
         self.with_log(|log| log.path().to_owned())
     }
 
+    /// Does this once all lines so far are on the disk, if they can be written.
+    pub(crate) fn when_stored(&self, then: impl FnOnce() + Send + 'static) {
+        let emitter = self.clone();
+        tokio::spawn(async move {
+            if emitter.synchronise().await.is_ok() {
+                then();
+            }
+        });
+    }
+
     /// Waits until all lines so far are written.
     pub(crate) async fn flush(&self) -> Result<(), RolloutWriteError> {
         self.gathered().await;

@@ -5,7 +5,7 @@ mod saved_input;
 mod stop_signal;
 mod turn_input;
 
-pub(crate) use queue::{Input, InputQueue};
+pub(crate) use queue::{HiddenItem, Input, InputQueue};
 pub use saved_input::SavedInput;
 pub(crate) use saved_input::{LeftInput, SavedContent, left_inputs};
 pub(crate) use stop_signal::{LateInput, StopSignal};

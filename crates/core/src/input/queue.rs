@@ -19,7 +19,7 @@ pub(crate) enum Input {
     /// From the user; shown to clients.
     User(Box<TurnInput>),
     /// An item of the engine for the model alone.
-    Hidden(Box<ResponseItem>),
+    Hidden(HiddenItem),
     /// The same, about something that a replay does not do again: a tool, a command of the user, an approval.
     Note(Box<ResponseItem>),
 }
@@ -41,6 +41,14 @@ impl Input {
     pub(crate) fn is_notice(&self) -> bool {
         matches!(self, Self::Hidden(_))
     }
+}
+
+/// An item for the model that clients are not shown.
+#[derive(Debug)]
+pub(crate) struct HiddenItem {
+    pub(crate) item: Box<ResponseItem>,
+    /// Its copy on disk, if a client was told that it is taken.
+    pub(crate) saved: Option<Arc<SavedInput>>,
 }
 
 /// The queue between a session and its running turn.

@@ -76,7 +76,9 @@ async fn write_left(
 }
 
 async fn append(log: &mut RolloutLog, now: Timestamp, content: &SavedContent, found: &InputInLog) {
-    if !found.has_turn || found.turn_ended {
+    let input = TurnInput::from(content.input.clone());
+    // What only the model sees needs no turn.
+    if (!found.has_turn || found.turn_ended) && input.is_of_client() {
         // A turn that has ended is not begun again.
         let turn_id = if found.turn_ended {
             RandomIds.submission()
@@ -90,7 +92,6 @@ async fn append(log: &mut RolloutLog, now: Timestamp, content: &SavedContent, fo
         });
         log.append(now, LineKind::EventMsg, &started);
     }
-    let input = TurnInput::from(content.input.clone());
     for item in &input.hidden {
         log.append(now, LineKind::ResponseItem, item);
     }
@@ -150,6 +151,11 @@ fn is_place_of(home: &Path, file: &Path, thread: &ThreadId) -> bool {
 
 fn look_for(path: &Path, content: &SavedContent) -> io::Result<InputInLog> {
     let mut found = InputInLog::default();
+    // Items that only the model sees have no id.
+    let hidden = match &*content.input.hidden {
+        [item] if content.input.items.is_empty() => Some(serde_json::to_string(item)?),
+        _ => None,
+    };
     let has = |line: ScannedLine<'_>, text: &str| {
         memchr::memmem::find(line.bytes(), text.as_bytes()).is_some()
     };
@@ -165,6 +171,9 @@ fn look_for(path: &Path, content: &SavedContent) -> io::Result<InputInLog> {
             ("event_msg", "user_message") => found.has_input |= has(line, &content.item),
             ("response_item", "function_call_output") if content.input.tool_output.is_some() => {
                 found.has_input |= has(line, &content.item);
+            }
+            ("response_item", _) => {
+                found.has_input |= hidden.as_ref().is_some_and(|item| has(line, item));
             }
             _ => {}
         }

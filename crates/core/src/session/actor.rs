@@ -6,8 +6,7 @@ use std::sync::{Arc, Weak};
 
 use codex_hooks::EventInput;
 use codex_protocol::{
-    CodexErrorInfo, ErrorEvent, EventMsg, Op, ResponseItem, ThreadSettings, TurnAbortReason,
-    WarningEvent,
+    CodexErrorInfo, ErrorEvent, EventMsg, Op, ThreadSettings, TurnAbortReason, WarningEvent,
 };
 use tokio::sync::{mpsc, watch};
 
@@ -24,7 +23,7 @@ use crate::events::Emitter;
 use crate::gate::ApprovalStore;
 use crate::history::{Conversation, UnfinishedTurn};
 use crate::hooks::HookOccasion;
-use crate::input::LateInput;
+use crate::input::{HiddenItem, LateInput};
 use crate::mcp::SandboxState;
 use crate::session_context::{SessionBeginning, SessionContext};
 use crate::thread::{SampleRequest, ThreadRequest};
@@ -77,7 +76,7 @@ pub(crate) struct SessionActor {
     pub(super) samples: Vec<SampleRequest>,
     pub(super) children: ChildAgents,
     /// Items for the model that wait for the end of the task that has the conversation.
-    pub(super) notices: VecDeque<Box<ResponseItem>>,
+    pub(super) notices: VecDeque<HiddenItem>,
     /// Automatic reviews, from the first one on.
     pub(super) reviews: Option<Box<ReviewState>>,
     /// The realtime conversation, from the first one on.
@@ -181,8 +180,9 @@ impl SessionActor {
                 let _ = reply.send(self.change_turn(*patch));
             }
             ThreadRequest::McpServers(servers) => self.other_servers = Some(servers),
-            ThreadRequest::Inject(items) => {
-                items.into_iter().for_each(|item| self.add_notice(item))
+            ThreadRequest::Inject(items, reply) => {
+                self.inject(items);
+                let _ = reply.send(());
             }
             ThreadRequest::AgentMail => self.start_for_mail().await,
             ThreadRequest::Sample(request) => self.sample(request),

@@ -10,13 +10,36 @@ use codex_protocol::ResponseItem;
 
 use super::actor::SessionActor;
 use crate::history::Recorder;
-use crate::input::Input;
+use crate::input::{HiddenItem, Input, SavedInput, TurnInput};
 use crate::thread::TaskKind;
 
 impl SessionActor {
     /// Adds an item for the model, now or when the running task is over.
     pub(super) fn add_notice(&mut self, item: ResponseItem) {
-        self.notices.push_back(Box::new(item));
+        self.add_hidden(item, None);
+    }
+
+    /// Adds items of a client, of which none is lost although they may have to wait.
+    pub(super) fn inject(&mut self, items: Vec<ResponseItem>) {
+        let task = self
+            .running()
+            .map(|running| running.scope.settings.id.to_string());
+        for item in items {
+            let saved = task.as_deref().and_then(|task| {
+                let mut input = TurnInput {
+                    hidden: vec![item.clone()],
+                    ..TurnInput::default()
+                };
+                self.save(task, &mut input);
+                input.saved
+            });
+            self.add_hidden(item, saved);
+        }
+    }
+
+    fn add_hidden(&mut self, item: ResponseItem, saved: Option<Arc<SavedInput>>) {
+        let item = Box::new(item);
+        self.notices.push_back(HiddenItem { item, saved });
         self.place_notices();
     }
 
@@ -39,7 +62,7 @@ impl SessionActor {
         }
     }
 
-    fn place_notice(&mut self, item: Box<ResponseItem>) -> Result<(), Box<ResponseItem>> {
+    fn place_notice(&mut self, item: HiddenItem) -> Result<(), HiddenItem> {
         let running = self.running().map(|running| running.kind);
         if let Some(replay) = &self.context.config.services.replay
             && !replay.takes_notice(self.context.emitter.thread(), running.is_some())
@@ -56,7 +79,7 @@ impl SessionActor {
         }
     }
 
-    fn record_notice(&mut self, item: Box<ResponseItem>) -> Result<(), Box<ResponseItem>> {
+    fn record_notice(&mut self, item: HiddenItem) -> Result<(), HiddenItem> {
         let model = self.base.model.resolve(&self.settings().model);
         let context = Arc::clone(&self.context);
         let Some(conversation) = self.idle() else {
@@ -68,7 +91,10 @@ impl SessionActor {
             policy: model.info.truncation(),
             raw_items: context.config.options.raw_items,
         };
-        conversation.record(*item, &recorder);
+        conversation.record(*item.item, &recorder);
+        if let Some(saved) = item.saved {
+            context.emitter.when_stored(move || saved.end());
+        }
         if let Some(observer) = context.emitter.observer() {
             observer.notice_taken_while_idle();
         }

@@ -14,7 +14,7 @@ pub(super) fn observed_input(request: &ThreadRequest) -> Option<SessionInput> {
         ThreadRequest::StartTurn(turn, _) => SessionInput::Turn(Box::new(observed_turn(turn))),
         ThreadRequest::Steer(steer) => SessionInput::Steer((&steer.input).into()),
         ThreadRequest::UpdateSettings(patch, _) => SessionInput::Settings(patch.clone()),
-        ThreadRequest::Inject(items) => SessionInput::Context(items.clone()),
+        ThreadRequest::Inject(items, _) => SessionInput::Context(items.clone()),
         ThreadRequest::ContinueTurn(turn) => SessionInput::Continue {
             turn: turn.turn.clone(),
             settings: turn.settings.clone(),

@@ -207,10 +207,13 @@ impl SessionActor {
 
     /// Keeps accepted input on disk until the file of the thread has it. What cannot be kept is taken all the same.
     fn save_input(&self, turn: &str, input: &mut TurnInput) {
-        let emitter = &self.context.emitter;
-        if !input.is_of_client() {
-            return;
+        if input.is_of_client() {
+            self.save(turn, input);
         }
+    }
+
+    pub(super) fn save(&self, turn: &str, input: &mut TurnInput) {
+        let emitter = &self.context.emitter;
         let now = self.context.clock.now();
         let log = emitter.with_log(|log| (log.path().to_owned(), log.waiting_lines(now)));
         let Some((file, beginning)) = log else {

@@ -1,6 +1,7 @@
 //! Commands of the user: beside the running turn, or as a task of their own.
 
 use codex_protocol::{CodexErrorInfo, EventMsg, WarningEvent};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::actor::SessionActor;
@@ -36,7 +37,8 @@ impl SessionActor {
                     scope.input_queue.put(Input::Note(Box::new(record)))
                     && let Some(requests) = own_requests.upgrade()
                 {
-                    let late = ThreadRequest::Inject(vec![*record]);
+                    let (reply, _) = oneshot::channel();
+                    let late = ThreadRequest::Inject(vec![*record], reply);
                     let _ = requests.send(Box::new(late)).await;
                 }
             });

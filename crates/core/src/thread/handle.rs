@@ -161,13 +161,15 @@ impl Thread {
         self.send(request).await
     }
 
-    /// Adds items to what the model sees: at once, or before the next request of the running turn.
+    /// Adds items to what the model sees: at once, or before the next request of the running turn. Until then they are kept
+    /// on disk.
     ///
     /// # Errors
     /// The thread is closed.
     pub async fn inject(&self, items: Vec<ResponseItem>) -> Result<(), ThreadClosed> {
-        let request = ThreadRequest::Inject(items);
-        self.send(request).await
+        let (reply, answer) = oneshot::channel();
+        self.send(ThreadRequest::Inject(items, reply)).await?;
+        answer.await.map_err(|_| ThreadClosed)
     }
 
     /// What the context of the model is made of: while a turn runs, as of its last request.

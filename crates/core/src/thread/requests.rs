@@ -41,8 +41,8 @@ pub(crate) enum ThreadRequest {
     ),
     /// Replaces the MCP servers when the next turn starts.
     McpServers(Vec<McpServer>),
-    /// Adds items to what the model sees, without a turn.
-    Inject(Vec<ResponseItem>),
+    /// Adds items to what the model sees, without a turn. Replies once they are recorded or kept on disk.
+    Inject(Vec<ResponseItem>, oneshot::Sender<()>),
     /// A message that asks for a turn is in the mailbox of the thread.
     AgentMail,
     /// Lists the commands that run in the background.

@@ -106,7 +106,11 @@ impl RunningTurn<'_> {
                     self.record(text);
                 }
             }
-            Input::Hidden(item) | Input::Note(item) => self.record(*item),
+            Input::Hidden(hidden) => {
+                self.record(*hidden.item);
+                self.end_when_stored(hidden.saved);
+            }
+            Input::Note(item) => self.record(*item),
         }
     }
 
@@ -130,13 +134,9 @@ impl RunningTurn<'_> {
             return;
         };
         git::materialise(&self.scope.session);
-        let emitter = self.scope.session.emitter.clone();
-        tokio::spawn(async move {
-            // Otherwise the next process finds the copy, and looks into the file.
-            if emitter.synchronise().await.is_ok() {
-                saved.end();
-            }
-        });
+        // Otherwise the next process finds the copy, and looks into the file.
+        let emitter = &self.scope.session.emitter;
+        emitter.when_stored(move || saved.end());
     }
 
     fn record_tool_output(&mut self, answered: ToolOutput, id: String) {
