@@ -7,6 +7,7 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::hooks::answer_with;
 use crate::plugin_folders::MarketplaceFolder;
 use crate::setup::{experimental_server, scripted_home};
 
@@ -393,6 +394,56 @@ async fn files_are_read_as_they_were_written() {
     }
     .play(&mut server)
     .await;
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn commands_find_the_files_that_were_written_before_them() {
+    let (_model, _home, mut server) = started().await;
+    let work = tempfile::tempdir().unwrap();
+    let file = work.path().join("file");
+    for (written, expected) in [("b25l", "one"), ("dHdv", "two"), ("b25l", "one")] {
+        let params = json!({ "path": file, "dataBase64": written });
+        server.begin("fs/writeFile", params).await.unwrap();
+        let params = json!({ "command": ["cat", file], "cwd": work.path() });
+        let ran = server.result("command/exec", params).await;
+        assert_eq!(ran["stdout"], expected, "{ran}");
+    }
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn turns_that_were_taken_back_are_not_read_any_more() {
+    let (model, _home, mut server) = started().await;
+    let thread = server.start_thread().await;
+    let id = json!({ "threadId": thread });
+    let with_turns = json!({ "threadId": thread, "includeTurns": true });
+    for (method, params, place) in [
+        ("thread/read", with_turns, "/thread/turns"),
+        ("thread/turns/list", id.clone(), "/data"),
+        ("thread/resume", id, "/thread/turns"),
+    ] {
+        for writer in ["thread/rollback", "thread/revert"] {
+            let mut turns = Vec::new();
+            for _ in 0..3 {
+                model.push(answer_with("done"));
+                let turn = server.start_turn(&thread, "hello").await;
+                server.completed_turn().await;
+                turns.push(turn["id"].clone());
+            }
+            let taken_back = match writer {
+                "thread/rollback" => json!({ "threadId": thread, "numTurns": 3 }),
+                _ => json!({ "threadId": thread, "beforeTurnId": turns[0] }),
+            };
+            let writing = server.begin(writer, taken_back).await.unwrap();
+            let reading = server.begin(method, params.clone()).await.unwrap();
+            let written = server.reply_to(writing).await.unwrap();
+            assert!(written["result"].is_object(), "{writer}: {written}");
+            let read = server.reply_to(reading).await.unwrap();
+            let shown = read["result"].pointer(place).unwrap();
+            assert_eq!(*shown, json!([]), "{writer}, {method}: {read}");
+        }
+    }
     server.finish().await.unwrap();
 }
 

@@ -14,6 +14,7 @@ use codex_protocol::{Release, UnknownRelease};
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::background_notifier::NotificationSink;
 use crate::cancellable::CancellableRequests;
@@ -301,6 +302,8 @@ pub(crate) struct Responder<M> {
     id: Option<RequestId>,
     /// The time of the request, if durations are logged.
     begun: Option<Instant>,
+    /// Tells that it was replied to.
+    sent: Option<DropGuard>,
     method: std::marker::PhantomData<fn() -> M>,
 }
 
@@ -310,8 +313,16 @@ impl<M> Responder<M> {
             connection,
             id: Some(id),
             begun: tracing::enabled!(tracing::Level::DEBUG).then(Instant::now),
+            sent: None,
             method: std::marker::PhantomData,
         }
+    }
+
+    /// Is cancelled when the reply was sent.
+    pub(crate) fn is_sent(&mut self) -> CancellationToken {
+        let is_sent = CancellationToken::new();
+        self.sent = Some(is_sent.clone().drop_guard());
+        is_sent
     }
 
     /// Takes the id for the single reply.

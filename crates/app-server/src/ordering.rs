@@ -14,6 +14,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 /// How long a request waits for earlier ones that only read.
 const READER_WAIT: Duration = Duration::from_secs(5);
 
+/// How long reading waits for requests that write.
+const WRITER_WAIT: Duration = Duration::from_secs(2);
+
 /// What a request reads or writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
@@ -31,6 +34,8 @@ pub(crate) enum Subject {
     Watch(String),
     /// A file or folder, with what is below it.
     Path(PathBuf),
+    /// All files.
+    Files,
     /// The lists of threads: which there are, and their names, sections and archives. The order of their writers is that of
     /// the threads.
     Threads,
@@ -109,6 +114,20 @@ impl RequestOrder {
             readers,
             done,
         })
+    }
+
+    /// Waits until earlier requests have written what this one uses, but not for long: nothing is read meanwhile.
+    pub(crate) async fn writers_of(&self, accesses: &[Access]) {
+        let earlier = self.0.iter().filter(|one| one.precedes(accesses));
+        let writers = earlier.filter(|one| one.writes());
+        let written = async {
+            for writer in writers {
+                writer.is_done.cancelled().await;
+            }
+        };
+        if tokio::time::timeout(WRITER_WAIT, written).await.is_err() {
+            tracing::warn!("a request goes on before an earlier one that writes has ended");
+        }
     }
 
     /// Waits until the requests that change something are complete.
@@ -200,6 +219,7 @@ impl Subject {
     fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Path(one), Self::Path(other)) => is_within(one, other) || is_within(other, one),
+            (Self::Path(_), Self::Files) | (Self::Files, Self::Path(_)) => true,
             (one, other) => one == other,
         }
     }

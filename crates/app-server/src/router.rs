@@ -170,8 +170,15 @@ impl Router {
         let handling = handlers::handle(request, call, id.clone()).instrument(span);
         let mut handling = AssertUnwindSafe(handling).catch_unwind();
         let slot = match order {
-            Order::AtOnce if paths.is_empty() && futures::poll!(&mut handling).is_ready() => return,
-            Order::AtOnce => None,
+            Order::AtOnce(uses) => {
+                if !uses.is_empty() {
+                    self.order.writers_of(&uses).await;
+                }
+                if paths.is_empty() && futures::poll!(&mut handling).is_ready() {
+                    return;
+                }
+                None
+            }
             Order::After(uses) => {
                 let home = self.server.host().store().home();
                 self.order.enter(with_settings_of(home, uses))

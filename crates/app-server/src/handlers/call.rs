@@ -32,6 +32,18 @@ impl<M: RequestMethod + 'static> EarlyReply<M> {
         Self(Box::new(|reply| Box::pin(send(reply))))
     }
 
+    /// The same, where later requests about the same must find what the reply tells.
+    pub(super) fn in_order<F>(send: impl FnOnce(Responder<M>) -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        Self::by(|mut reply| async move {
+            let is_sent = reply.is_sent();
+            send(reply).await;
+            is_sent.cancelled().await;
+        })
+    }
+
     /// Replies, then calls `next`.
     pub(super) fn then(response: M::Response, next: impl FnOnce() + Send + 'static) -> Self
     where
@@ -51,8 +63,8 @@ impl<M: RequestMethod + 'static> EarlyReply<M> {
 /// When a request is carried out, relative to other requests of its connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Before the next message is read, up to the handler's first wait.
-    AtOnce,
+    /// Before the next message is read, up to the handler's first wait. Earlier writers of what it uses come first.
+    AtOnce(Vec<Access>),
     /// Concurrently with all others, but after earlier ones that use the same.
     After(Vec<Access>),
 }

@@ -71,8 +71,8 @@ macro_rules! handlers {
 }
 
 macro_rules! order {
-    (at_once, $params:ident, []) => {
-        Order::AtOnce
+    (at_once, $params:ident, [$($kind:ident $subject:ident),*]) => {
+        Order::AtOnce(vec![$( Access { kind: AccessKind::$kind, subject: Subject::$subject } ),*])
     };
     ($order:ident, $params:ident, [$($kind:ident $subject:ident),*]) => {{
         let mut uses = about!($order, $params);
@@ -216,9 +216,9 @@ handlers! {
     ProjectCreate: concurrent [Write Groups] early => projects::create;
     ProjectDelete: concurrent [Write Groups] early => projects::delete;
     ProjectImport: concurrent [Write Groups] early => projects::import;
-    ProjectList: concurrent [Read Groups] => projects::list;
+    ProjectList: concurrent [Read Groups, Read Threads] => projects::list;
     ProjectMove: concurrent [Write Groups] early => projects::move_project;
-    ProjectRead: concurrent [Read Groups] => projects::read;
+    ProjectRead: concurrent [Read Groups, Read Threads] => projects::read;
     ProjectUpdate: concurrent [Write Groups] early => projects::update;
     ThreadAttachmentAdd: thread [Write Attachments] early => thread_attachments::add;
     ThreadAttachmentList: thread => thread_attachments::list;
@@ -289,9 +289,9 @@ handlers! {
     // MCP servers, and programs of other vendors.
     ListMcpServerStatus: concurrent [ReadFirst Settings, ReadFirst Plugins, ReadFirst McpServers] => mcp_servers::list;
     McpServerRefresh: concurrent [ReadFirst Settings, ReadFirst Plugins, Write McpServers] => mcp_servers::reload;
-    McpServerOauthLogin: concurrent early => mcp_servers::log_in;
-    McpServerToolCall: concurrent => mcp_direct::call;
-    McpServerResourceRead: concurrent => mcp_direct::read;
+    McpServerOauthLogin: concurrent [ReadFirst Settings] early => mcp_servers::log_in;
+    McpServerToolCall: concurrent [ReadFirst Settings, ReadFirst McpServers] => mcp_direct::call;
+    McpServerResourceRead: concurrent [ReadFirst Settings, ReadFirst McpServers] => mcp_direct::read;
     AppsList: concurrent [ReadFirst Settings, ReadFirst Plugins, ReadFirst Account] => apps::list;
     AppInstalled: concurrent [ReadFirst Settings, ReadFirst Plugins, ReadFirst Account] => apps::installed;
     AppRead: concurrent [ReadFirst Settings, ReadFirst Account] => apps::read;
@@ -339,12 +339,12 @@ handlers! {
 
     // Programs outside of threads. The id is registered before the next request is read, which may refer to it.
     // Requests to terminate are concurrent, so they do not wait for input that is being written.
-    CommandExec: at_once => command_exec::start;
+    CommandExec: at_once [ReadFirst Files] => command_exec::start;
     CommandExecWrite: process early => command_exec::write;
     CommandExecResize: concurrent => command_exec::resize;
     CommandExecTerminate: concurrent early => command_exec::terminate;
 
-    ProcessSpawn: at_once early => processes::spawn;
+    ProcessSpawn: at_once [ReadFirst Files] early => processes::spawn;
     ProcessWriteStdin: handle early => processes::write;
     ProcessResizePty: concurrent => processes::resize;
     ProcessKill: concurrent early => processes::kill;

@@ -66,7 +66,7 @@ pub(super) async fn restore(
 ) -> Result<EarlyReply<method::ThreadCheckpointRestore>, Failure> {
     let thread = thread_id(&params.thread_id)?;
     if let Some(loaded) = server.thread(thread.as_str()) {
-        return Ok(EarlyReply::by(|reply| async move {
+        return Ok(EarlyReply::in_order(|reply| async move {
             loaded.restore(params, reply).await;
         }));
     }

@@ -41,7 +41,7 @@ pub(super) async fn roll_back(
         return Err(Failure::invalid("numTurns must be >= 1"));
     }
     let thread = loaded_thread(&server, &params.thread_id)?;
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::in_order(move |reply| async move {
         thread.roll_back(params.num_turns, reply).await;
     }))
 }

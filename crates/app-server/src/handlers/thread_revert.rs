@@ -12,7 +12,7 @@ pub(super) async fn revert(
     params: ThreadRevertParams,
 ) -> Result<EarlyReply<method::ThreadRevert>, Failure> {
     let thread = loaded_thread(&server, &params.thread_id)?;
-    Ok(EarlyReply::by(|reply| async move {
+    Ok(EarlyReply::in_order(|reply| async move {
         thread.revert(params.before_turn_id, reply).await;
     }))
 }
