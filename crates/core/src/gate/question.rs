@@ -75,8 +75,7 @@ pub(crate) fn command_texts(
         notice.push(format!("The folder is {}.", quoted(&folder)));
     }
     let notice = notice.join(" ");
-    let warns =
-        leaves_sandbox || is_wider || hides || hidden_in(command, turn_policy).is_some();
+    let warns = leaves_sandbox || is_wider || hides || hidden_in(command, turn_policy).is_some();
     let justification = command.justification.as_deref();
     let reason = match &request.reason {
         ApprovalReason::Engine(reason) if is_wider || hides => Some(format!("{notice} {reason}")),
