@@ -3,7 +3,7 @@
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::path::Path;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 /// Opens so that new files belong to their owner alone: mode 0600.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
@@ -138,6 +138,7 @@ pub fn changed_time(metadata: &Metadata) -> SystemTime {
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt as _;
+        use std::time::Duration;
         let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).unwrap_or_default());
         let rest = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).unwrap_or_default());
         SystemTime::UNIX_EPOCH + seconds + rest
