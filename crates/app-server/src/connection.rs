@@ -318,11 +318,11 @@ impl<M> Responder<M> {
         }
     }
 
-    /// Is cancelled when the reply was sent.
-    pub(crate) fn is_sent(&mut self) -> CancellationToken {
-        let is_sent = CancellationToken::new();
-        self.sent = Some(is_sent.clone().drop_guard());
-        is_sent
+    /// A token that is cancelled when the reply was sent.
+    pub(crate) fn sent_token(&mut self) -> CancellationToken {
+        let token = CancellationToken::new();
+        self.sent = Some(token.clone().drop_guard());
+        token
     }
 
     /// Takes the id for the single reply.

@@ -83,6 +83,8 @@ pub(crate) struct RequestOrder(Vec<OrderedRequest>);
 struct OrderedRequest {
     accesses: Vec<Access>,
     is_done: CancellationToken,
+    /// Whether reading has waited for it in vain.
+    is_slow: bool,
 }
 
 /// The place of a request in the order. Dropping it lets later requests go on.
@@ -108,7 +110,11 @@ impl RequestOrder {
         let (writers, readers) = (tokens(writers), tokens(readers));
         let is_done = CancellationToken::new();
         let done = is_done.clone().drop_guard();
-        self.0.push(OrderedRequest { accesses, is_done });
+        self.0.push(OrderedRequest {
+            accesses,
+            is_done,
+            is_slow: false,
+        });
         Some(OrderSlot {
             writers,
             readers,
@@ -116,17 +122,22 @@ impl RequestOrder {
         })
     }
 
-    /// Waits until earlier requests have written what this one uses, but not for long: nothing is read meanwhile.
-    pub(crate) async fn writers_of(&self, accesses: &[Access]) {
-        let earlier = self.0.iter().filter(|one| one.precedes(accesses));
-        let writers = earlier.filter(|one| one.writes());
+    /// Waits until earlier requests have written what this one uses, but not for long, and for none twice: nothing is read
+    /// meanwhile.
+    pub(crate) async fn writers_of(&mut self, accesses: &[Access]) {
+        let is_awaited =
+            |one: &&mut OrderedRequest| !one.is_slow && one.writes() && one.precedes(accesses);
+        let mut writers: Vec<_> = self.0.iter_mut().filter(is_awaited).collect();
         let written = async {
-            for writer in writers {
+            for writer in &writers {
                 writer.is_done.cancelled().await;
             }
         };
         if tokio::time::timeout(WRITER_WAIT, written).await.is_err() {
             tracing::warn!("a request goes on before an earlier one that writes has ended");
+            for writer in &mut writers {
+                writer.is_slow = true;
+            }
         }
     }
 
@@ -271,6 +282,20 @@ mod tests {
         assert!(!waits(of(Read), of(Read)));
         assert!(!waits(of(ReadFirst), of(Write)));
         assert!(!waits(of(Write), access(Read, Subject::Account)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn reading_waits_for_a_slow_writer_once_and_for_other_things_not_at_all() {
+        let mut order = RequestOrder::default();
+        let file = path("/folder/file");
+        let slow = order.enter(access(Write, file)).unwrap().wait().await;
+        let all = access(ReadFirst, Subject::Files);
+        let others = access(ReadFirst, Subject::Account);
+        assert!(order.writers_of(&others).now_or_never().is_some());
+        assert!(order.writers_of(&all).now_or_never().is_none());
+        order.writers_of(&all).await;
+        assert!(order.writers_of(&all).now_or_never().is_some());
+        drop(slow);
     }
 
     #[tokio::test]

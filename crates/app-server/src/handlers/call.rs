@@ -38,9 +38,9 @@ impl<M: RequestMethod + 'static> EarlyReply<M> {
         F: Future<Output = ()> + Send + 'static,
     {
         Self::by(|mut reply| async move {
-            let is_sent = reply.is_sent();
+            let sent = reply.sent_token();
             send(reply).await;
-            is_sent.cancelled().await;
+            sent.cancelled().await;
         })
     }
 
