@@ -103,9 +103,6 @@ const BETWEEN_CAPABILITIES: [(&str, &str, &str); 17] = [
 /// The vocabulary of the wire, which the surface alone speaks.
 const WIRE: &str = "app-server-protocol";
 
-/// What the part of the app-server that stands below the others takes from the rest of it.
-const OF_PROJECTION: [&str; 2] = ["projection", "gap"];
-
 struct Crate {
     layer: usize,
     dependencies: Vec<String>,
@@ -199,36 +196,4 @@ fn the_wire_is_known_to_the_surface_alone() {
         let uses = found.dependencies.iter().any(|used| used == WIRE);
         assert!(!uses || found.layer < engine, "{name} uses {WIRE}");
     }
-}
-
-#[test]
-fn projection_knows_nothing_else_of_the_app_server() {
-    let folder = repository().join("crates/app-server/src/projection");
-    for file in files(&folder) {
-        let text = fs::read_to_string(&file).unwrap();
-        for (_, after) in text
-            .match_indices("crate::")
-            .map(|(at, it)| text.split_at(at + it.len()))
-        {
-            let name = |character: char| character.is_alphanumeric() || character == '_';
-            let used: String = after.chars().take_while(|letter| name(*letter)).collect();
-            let is_allowed = OF_PROJECTION.contains(&used.as_str());
-            assert!(is_allowed, "{} uses `{used}`", file.display());
-        }
-    }
-}
-
-/// The files below a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(folder).unwrap();
-    let paths = entries.map(|entry| entry.unwrap().path());
-    paths
-        .flat_map(|path| {
-            if path.is_dir() {
-                files(&path)
-            } else {
-                vec![path]
-            }
-        })
-        .collect()
 }

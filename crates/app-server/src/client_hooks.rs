@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::connection::{Connection, ConnectionId};
 use crate::open_requests::OpenRequests;
-use crate::projection::wire_hook_event;
+use codex_projection::wire_hook_event;
 
 /// How many hooks a connection may register.
 const MOST_OF_CONNECTION: usize = 100;

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use crate::connection::{Connection, ConnectionId};
 use crate::encoded_forms::EncodedForms;
-use crate::projection::Change;
+use codex_projection::Change;
 use codex_transport::{EncodedMessage, Limits};
 
 /// All connected clients, including those before their handshake.

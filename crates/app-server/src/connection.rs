@@ -18,13 +18,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::background_notifier::NotificationSink;
 use crate::cancellable::CancellableRequests;
-use crate::dialect::{ClientRelease, Dialect};
 use crate::failure::Failure;
 use crate::plain_reason::with_plain_reason;
-use crate::projection::{Turns, without_read_limits};
 use crate::runs::Runs;
 use crate::searches::Searches;
 use crate::watches::Watches;
+use codex_projection::dialect::{ClientRelease, Dialect};
+use codex_projection::{Turns, without_read_limits};
 use codex_transport::{EncodedMessage, Limits, Outbox, OutboxFull};
 
 /// The notification that says what the reason of a question does not.

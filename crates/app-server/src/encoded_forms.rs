@@ -6,8 +6,8 @@ use bytes::Bytes;
 use codex_app_server_protocol::ServerNotification;
 
 use crate::connection::{Connection, encode_notification};
-use crate::dialect::{Dialect, Forms};
-use crate::projection::Change;
+use codex_projection::Change;
+use codex_projection::dialect::{Dialect, Forms};
 
 /// The forms of one change that were needed so far.
 pub(crate) struct EncodedForms<'a> {

@@ -5,7 +5,7 @@ use codex_core::StartTurnError;
 use codex_thread_state::StateError;
 use serde_json::Value;
 
-use crate::projection::InvalidCost;
+use codex_projection::InvalidCost;
 
 /// The error of a reply.
 #[derive(Clone, Debug, PartialEq)]

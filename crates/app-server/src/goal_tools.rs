@@ -9,8 +9,8 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::projection::{goal_updated, wire_goal};
 use crate::server::AppServer;
+use codex_projection::{goal_updated, wire_goal};
 
 const GET: &str = "get_goal";
 const CREATE: &str = "create_goal";

@@ -11,7 +11,7 @@ use codex_app_server_protocol::v2::{CommandExecOutputDeltaNotification, CommandE
 use codex_exec::{OutputChunk, OutputObserver, OutputStream};
 
 use crate::connection::{Connection, encode_notification};
-use crate::gap::{Gap, Template};
+use codex_projection::gap::{Gap, Template};
 
 /// Both streams of a run.
 #[derive(Debug)]

@@ -21,8 +21,8 @@ use crate::connection::{Connection, ConnectionId, encode_notification};
 use crate::first_turns::FirstTurns;
 use crate::host::Host;
 use crate::open_requests::OpenRequests;
-use crate::projection::{Turns, queued_by_others};
 use crate::thread::{Outlines, ThreadHandle};
+use codex_projection::{Turns, queued_by_others};
 use codex_transport::Limits;
 
 /// The server, apart from its transports.

@@ -14,8 +14,8 @@ use super::blocking;
 use super::call::{EarlyReply, RequestContext};
 use crate::connection::Connection;
 use crate::failure::Failure;
-use crate::projection::wire_limits;
 use crate::server::AppServer;
+use codex_projection::wire_limits;
 
 pub(super) async fn read(
     RequestContext {

@@ -9,8 +9,8 @@ use codex_mcp_client::CancelElicitations;
 
 use crate::failure::Failure;
 use crate::host::AppsAccess;
-use crate::projection::wire_app;
 use crate::server::AppServer;
+use codex_projection::wire_app;
 
 /// The time limit for both sources.
 const LIMIT: Duration = Duration::from_secs(90);

@@ -23,11 +23,11 @@ use super::call::{EarlyReply, RequestContext};
 use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
 use crate::failure::Failure;
-use crate::projection::wire_warning;
 use crate::run_output::RunOutput;
 use crate::runs::{Reservation, Run, RunEnded};
 use crate::server::AppServer;
 use crate::thread::{named_sandbox, requested_sandbox};
+use codex_projection::wire_warning;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const DEFAULT_OUTPUT_CAP: u64 = 1024 * 1024;

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use super::blocking;
 use super::call::RequestContext;
 use crate::failure::Failure;
-use crate::projection::wire_requirements;
 use crate::server::AppServer;
+use codex_projection::wire_requirements;
 
 pub(super) async fn read(
     RequestContext { server, connection }: RequestContext,

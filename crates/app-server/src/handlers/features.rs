@@ -15,9 +15,9 @@ use super::call::RequestContext;
 use super::paging::page;
 use super::{app_lists, apps};
 use super::{blocking, loaded_thread};
-use crate::dialect::FeatureOrder;
 use crate::failure::Failure;
 use crate::server::AppServer;
+use codex_projection::dialect::FeatureOrder;
 
 /// All feature switches, including removed ones: those of this program first, or in the order of the catalogue.
 pub(super) async fn list(

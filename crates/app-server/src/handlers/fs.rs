@@ -17,10 +17,10 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::blocking;
 use super::call::{EarlyReply, RequestContext};
-use crate::dialect::Dialect;
 use crate::failure::Failure;
-use crate::gap::{Gap, Template};
 use crate::request_path::absolute;
+use codex_projection::dialect::Dialect;
+use codex_projection::gap::{Gap, Template};
 
 /// Longer files are refused.
 const READ_LIMIT: u64 = 512 * 1024 * 1024;

@@ -11,7 +11,7 @@ use super::call::{EarlyReply, RequestContext};
 use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
 use crate::host::ClientName;
-use crate::projection::wire_warning;
+use codex_projection::wire_warning;
 
 pub(super) async fn initialize(
     RequestContext { server, connection }: RequestContext,

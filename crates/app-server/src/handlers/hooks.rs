@@ -14,7 +14,7 @@ use super::call::RequestContext;
 use super::{blocking, engine};
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::projection::{engine_hook_event, hook_metadata};
+use codex_projection::{engine_hook_event, hook_metadata};
 
 /// How long a client has to answer, unless it asks for another time, in seconds.
 const TIMEOUT: u64 = 60;

@@ -9,8 +9,8 @@ use codex_apps::merge;
 use super::app_lists;
 use super::apps::access;
 use crate::host::AppsAccess;
-use crate::projection::wire_app_summary;
 use crate::server::AppServer;
+use codex_projection::wire_app_summary;
 
 /// How long a request waits to learn what apps are, and which are connected.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -19,9 +19,9 @@ use super::plugin_view::{PluginView, reading, unusable_marketplace};
 use super::remote_plugins::{RemoteChange, change};
 use crate::failure::Failure;
 use crate::host::{Host, McpSettings};
-use crate::projection::wire_auth_policy;
 use crate::request_path::absolute;
 use crate::server::AppServer;
+use codex_projection::wire_auth_policy;
 
 /// What an installed plugin has that people may need to log in to.
 struct Logins {

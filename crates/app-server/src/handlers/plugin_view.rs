@@ -14,8 +14,8 @@ use futures::future::join_all;
 
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::projection::{PluginState, wire_marketplace, wire_path, wire_plugin};
 use crate::server::AppServer;
+use codex_projection::{PluginState, wire_marketplace, wire_path, wire_plugin};
 
 /// The plugins of this machine at one moment.
 pub(super) struct PluginView {

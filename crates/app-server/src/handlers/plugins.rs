@@ -22,9 +22,9 @@ use super::remote_plugins::{CURATED, featured};
 use super::skills::wire_skill_summary;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::projection::{wire_hook_event, wire_path, wire_plugin};
 use crate::request_path::absolute;
 use crate::server::AppServer;
+use codex_projection::{wire_hook_event, wire_path, wire_plugin};
 
 /// Lists plugins; none if the feature is off.
 async fn listed(

@@ -20,8 +20,8 @@ use super::stored_turns::StoredTurns;
 use super::thread_read::source_of_turns;
 use super::thread_search::{LARGEST_PAGE, PAGE, message_of, term};
 use crate::failure::Failure;
-use crate::projection::id_of;
 use crate::thread::stored::turn_pages::turn_cursor;
+use codex_projection::id_of;
 
 /// How many turns are looked through at once.
 const CHUNK: usize = 512;

@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::{ClientName, RequestedSettings};
-use crate::projection::{engine_approval, engine_reviewer, engine_thread_limits};
 use crate::thread::StoredHistory;
+use codex_projection::{engine_approval, engine_reviewer, engine_thread_limits};
 
 /// The members that all three requests share.
 macro_rules! settings_of {

@@ -16,12 +16,12 @@ use super::{blocking, projects, settings, state_failed, stored, thread_id};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::RequestedSettings;
-use crate::projection::Turns;
 use crate::server::AppServer;
 use crate::thread::show_usage;
 use crate::thread::{
     Actor, GivenPolicy, RequestedPlace, ThreadFacts, ThreadHandle, TurnsShown, stored_thread,
 };
+use codex_projection::Turns;
 
 pub(super) async fn fork(
     RequestContext { server, connection }: RequestContext,

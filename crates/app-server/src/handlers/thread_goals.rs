@@ -18,9 +18,9 @@ use super::call::{EarlyReply, RequestContext};
 use super::stored::{record, stored_or_live};
 use super::{archived, blocking, state_failed, store_loaded, thread_id};
 use crate::failure::Failure;
-use crate::projection::{goal_cleared, goal_updated, wire_goal};
 use crate::server::AppServer;
 use crate::thread::amend;
+use codex_projection::{goal_cleared, goal_updated, wire_goal};
 
 pub(super) async fn get(
     RequestContext { server, .. }: RequestContext,

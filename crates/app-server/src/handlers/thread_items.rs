@@ -14,8 +14,8 @@ use super::stored_turns::StoredTurns;
 use super::thread_read::source_of_turns;
 use super::{blocking, engine, flush, input_thread, store_loaded};
 use crate::failure::Failure;
-use crate::projection::id_of;
 use crate::thread::stored::item_pages::{MOST, entry, page_of_file};
+use codex_projection::id_of;
 
 pub(super) async fn list(
     RequestContext { server, .. }: RequestContext,

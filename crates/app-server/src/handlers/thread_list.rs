@@ -18,8 +18,8 @@ use super::paging::page;
 use super::stored::{self, default_provider};
 use super::{blocking, state_failed};
 use crate::failure::Failure;
-use crate::projection::wire_read_state;
 use crate::server::AppServer;
+use codex_projection::wire_read_state;
 
 /// The default page size.
 const PAGE: u32 = 25;

@@ -13,15 +13,15 @@ use tokio::sync::oneshot;
 use super::fork_cut::ForkEnd;
 use super::{account_requirements, blocking, thread_id, unreadable};
 use crate::connection::Connection;
-use crate::dialect::StoredForm;
 use crate::failure::Failure;
 use crate::goal_tools::GoalTools;
 use crate::host::{PreparedThread, RequestedSettings};
-use crate::projection::{wire_deprecation, wire_warning};
 use crate::server::AppServer;
 use crate::thread::{
     Actor, ContinuableTurn, StoredHistory, ThreadFacts, TurnsShown, form_in, read_to_load,
 };
+use codex_projection::dialect::StoredForm;
+use codex_projection::{wire_deprecation, wire_warning};
 
 pub(super) async fn prepare(
     server: &Arc<AppServer>,

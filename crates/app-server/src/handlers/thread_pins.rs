@@ -14,8 +14,8 @@ use super::stored_turns::StoredTurns;
 use super::thread_read::turns_of;
 use super::{blocking, engine, flush, input_thread, store_loaded};
 use crate::failure::Failure;
-use crate::projection::id_of;
 use crate::server::AppServer;
+use codex_projection::id_of;
 
 pub(super) async fn add(
     RequestContext { server, connection }: RequestContext,

@@ -13,11 +13,11 @@ use codex_protocol::ThreadId;
 use super::call::{EarlyReply, RequestContext};
 use super::stored::{self, live, stored_or_live};
 use super::{blocking, load, state_failed, thread_id};
-use crate::dialect::Dialect;
 use crate::failure::Failure;
-use crate::projection::{ItemIds, Turns, wire_read_state};
 use crate::server::AppServer;
 use crate::thread::Snapshot;
+use codex_projection::dialect::Dialect;
+use codex_projection::{ItemIds, Turns, wire_read_state};
 
 /// The `threadSource` of agents.
 const AGENT_SOURCE: &str = "subagent";

@@ -16,7 +16,7 @@ use super::stored::stored_or_live;
 use super::{blocking, state_failed};
 use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
-use crate::projection::wire_read_state;
+use codex_projection::wire_read_state;
 
 pub(super) async fn update(
     RequestContext { server, .. }: RequestContext,

@@ -17,7 +17,7 @@ use super::paging::page;
 use super::stored::stored_or_live;
 use super::{blocking, state_failed, store_loaded, thread_id};
 use crate::failure::Failure;
-use crate::projection::wire_section;
+use codex_projection::wire_section;
 
 pub(super) async fn list(
     RequestContext { server, .. }: RequestContext,

@@ -14,7 +14,7 @@ use super::stored_turns::StoredTurns;
 use super::thread_read::source_of_turns;
 use super::{archived, blocking, thread_id};
 use crate::failure::Failure;
-use crate::projection::id_of;
+use codex_projection::id_of;
 
 /// The default page size.
 const PAGE: u32 = 25;

@@ -12,8 +12,8 @@ use serde_json::json;
 use super::call::{EarlyReply, RequestContext};
 use super::{engine, input_thread, loaded_thread};
 use crate::failure::Failure;
-use crate::projection::engine_reviewer;
 use crate::thread::{RequestedPlace, check_environments};
+use codex_projection::engine_reviewer;
 
 /// The longest input text, in characters.
 const TEXT_LIMIT: usize = 1 << 20;

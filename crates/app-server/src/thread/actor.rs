@@ -23,8 +23,8 @@ use super::unload_time::Unloading;
 use super::{ContinuableTurn, McpServers, ThreadCommand, ThreadFacts, ThreadHandle};
 use crate::connection::{Connection, ConnectionId, Responder};
 use crate::first_turns::FirstTurn;
-use crate::projection::{self, ClientQuestion, Fold, Notifications, preview_of_message};
 use crate::server::AppServer;
+use codex_projection::{ClientQuestion, Fold, Notifications, preview_of_message};
 
 /// An unanswered question.
 #[derive(Debug)]
@@ -332,7 +332,7 @@ impl Actor {
             self.notify_of_turn(change);
         }
         self.ask(now, &event.msg);
-        if let Some(op) = projection::unaskable(&event.msg) {
+        if let Some(op) = codex_projection::unaskable(&event.msg) {
             let _ = Box::pin(self.thread.submit(op)).await;
         }
         if let EventMsg::ThreadRolledBack(_) = event.msg {

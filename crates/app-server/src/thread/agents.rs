@@ -10,7 +10,7 @@ use codex_protocol::EventMsg;
 use super::actor::Actor;
 use super::facts::ThreadFacts;
 use crate::connection::Connection;
-use crate::projection::preview_of_message;
+use codex_projection::preview_of_message;
 
 impl Actor {
     /// Loads the agents that were started before the next event of the engine.

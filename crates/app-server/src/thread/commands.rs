@@ -22,7 +22,7 @@ use super::{Actor, RequestedPlace, Snapshot, ThreadCommand};
 use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::first_turns::FirstTurn;
-use crate::projection::{
+use codex_projection::{
     engine_approval, engine_input, engine_limits, engine_reviewer, engine_thread_limits,
     is_shown_of, turn_error, wire_settings, wire_warning, with_instructions,
     without_folders_elsewhere, without_read_limits,

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 
 use super::StoredHistory;
 use super::workplace::NamedPlace;
-use crate::projection::{Turns, environments, wire_settings, wire_source};
+use codex_projection::{Turns, environments, wire_settings, wire_source};
 
 /// The facts about a loaded thread.
 #[derive(Clone, Debug)]

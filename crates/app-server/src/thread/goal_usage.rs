@@ -8,7 +8,7 @@ use codex_thread_state::{Goal, GoalStatus};
 use jiff::Timestamp;
 
 use super::actor::Actor;
-use crate::projection::{goal_updated, wire_goal};
+use codex_projection::{goal_updated, wire_goal};
 
 /// After this number of successive goal turns without a tool call the goal is paused.
 const IDLE_TURNS: u32 = 5;

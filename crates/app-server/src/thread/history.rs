@@ -17,8 +17,8 @@ use serde::Deserialize;
 use super::outline::builder::OutlineBuilder;
 use super::outline::kept::{Outlines, ShownTurns};
 use super::stored_lines::{makes_turns, milliseconds, objective, preview};
-use crate::dialect::StoredForm;
-use crate::projection::{Fold, ItemIds, PackTurns, Turns};
+use codex_projection::dialect::StoredForm;
+use codex_projection::{Fold, ItemIds, PackTurns, Turns};
 
 /// A stored thread.
 #[derive(Debug)]

@@ -57,7 +57,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::connection::{Connection, ConnectionId, Responder};
 use crate::first_turns::FirstTurn;
-use crate::projection::RunningTurn;
+use codex_projection::RunningTurn;
 
 pub(crate) use actor::Actor;
 pub(crate) use amend::amend;

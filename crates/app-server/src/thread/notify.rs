@@ -7,9 +7,9 @@ use codex_app_server_protocol::ServerNotification;
 
 use super::actor::Actor;
 use super::subscribers::Subscriber;
-use crate::dialect::Dialect;
 use crate::encoded_forms::EncodedForms;
-use crate::projection::Change;
+use codex_projection::Change;
+use codex_projection::dialect::Dialect;
 
 impl Actor {
     /// Notifies the subscribers.

@@ -6,7 +6,7 @@ use codex_protocol::TokenUsageInfo;
 
 use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
-use crate::projection::wire_usage;
+use codex_projection::wire_usage;
 
 /// Sends the token usage of the last turn, if the client expects it.
 pub(crate) fn show_usage(

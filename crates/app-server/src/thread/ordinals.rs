@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use codex_app_server_protocol::v2::TimedItem;
 use codex_rollout::ScannedLine;
 
-use crate::projection::{Consumer, ItemEnd, id_of};
+use codex_projection::{Consumer, ItemEnd, id_of};
 
 /// Counts the lines of a file.
 #[derive(Debug, Default)]

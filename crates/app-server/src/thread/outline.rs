@@ -16,8 +16,8 @@ use codex_rollout::{LineSelection, MessageImages, RolloutChain, ScannedLine, sca
 
 use super::ordinals::{LineOrdinals, TurnOrdinals};
 use super::stored_lines::{makes_turns, milliseconds, objective, preview};
-use crate::dialect::StoredForm;
-use crate::projection::{ByteRanges, FilePart, Fold, ItemIds, TurnRanges, Turns};
+use codex_projection::dialect::StoredForm;
+use codex_projection::{ByteRanges, FilePart, Fold, ItemIds, TurnRanges, Turns};
 
 pub(super) mod builder;
 mod folder;
@@ -90,12 +90,12 @@ impl Outline {
     }
 
     fn turn_to_reread(&self) -> Option<usize> {
-        let last = self.ranges.len().checked_sub(1)?;
+        let last = self.ranges.count().checked_sub(1)?;
         let is_near = |position: &usize| {
             let begin = self.ranges.beginning_of(*position);
             begin.is_some_and(|begin| self.length.saturating_sub(begin) <= REREAD_BYTES)
         };
-        let near = (self.ranges.len().saturating_sub(REREAD_TURNS)..last).find(is_near);
+        let near = (self.ranges.count().saturating_sub(REREAD_TURNS)..last).find(is_near);
         Some(near.unwrap_or(last))
     }
 

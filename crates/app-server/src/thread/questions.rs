@@ -9,8 +9,8 @@ use codex_protocol::EventMsg;
 
 use super::actor::{Actor, OpenQuestion};
 use crate::connection::{Connection, ConnectionId};
-use crate::dialect::Dialect;
-use crate::projection::{self, QuestionContext};
+use codex_projection::dialect::Dialect;
+use codex_projection::{self, QuestionContext};
 
 impl OpenQuestion {
     fn ask(&mut self, number: i64, subscriber: &Connection, dialect: Dialect) {
@@ -28,7 +28,7 @@ impl Actor {
             cwd: &settings.cwd,
             now,
         };
-        let Some((question, request)) = projection::question(&asker, event) else {
+        let Some((question, request)) = codex_projection::question(&asker, event) else {
             return;
         };
         let number = self.server.open_question(self.handle.clone());

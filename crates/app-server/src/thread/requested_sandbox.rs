@@ -9,9 +9,9 @@ use codex_protocol::ActivePermissions;
 use serde_json::json;
 
 use crate::failure::Failure;
-use crate::projection::engine_sandbox;
 use crate::request_path::absolute;
 use crate::server::AppServer;
+use codex_projection::engine_sandbox;
 
 /// The sandbox policy of permissions with a name.
 pub(crate) struct NamedSandbox {

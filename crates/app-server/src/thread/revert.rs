@@ -20,7 +20,7 @@ use super::stored::record::add_metadata;
 use crate::blocking::blocking;
 use crate::connection::Responder;
 use crate::failure::Failure;
-use crate::projection::wire_read_state;
+use codex_projection::wire_read_state;
 
 impl Actor {
     /// Removes a turn and all later ones from the history. Changed files are kept. A running turn is interrupted first.

@@ -14,8 +14,8 @@ use super::stored::load::load;
 use super::stored::record::add_metadata;
 use crate::blocking::blocking;
 use crate::connection::Responder;
-use crate::dialect::StoredForm;
 use crate::failure::Failure;
+use codex_projection::dialect::StoredForm;
 
 impl Actor {
     pub(super) async fn roll_back(

@@ -5,7 +5,7 @@ use std::collections::btree_map::Values;
 use std::sync::Arc;
 
 use crate::connection::{Connection, ConnectionId};
-use crate::dialect::Dialect;
+use codex_projection::dialect::Dialect;
 
 /// The clients of a thread. From the begin of a turn to its end each of them is spoken to in one dialect, so that each
 /// item that begins for a client ends for it, in the same form. This holds for clients that leave and come back too.

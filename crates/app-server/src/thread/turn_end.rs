@@ -14,7 +14,7 @@ use super::goal_prompt;
 use crate::background_notifier::NotificationSink;
 use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
-use crate::projection::{goal_cleared, goal_updated, wire_goal, wire_read_state};
+use codex_projection::{goal_cleared, goal_updated, wire_goal, wire_read_state};
 
 impl Actor {
     pub(super) fn state(&self) -> &Arc<ThreadState> {

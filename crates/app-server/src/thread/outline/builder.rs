@@ -6,7 +6,7 @@ use codex_rollout::ScannedLine;
 
 use super::Outline;
 use super::version::FileVersion;
-use crate::projection::TurnRanges;
+use codex_projection::TurnRanges;
 
 /// The parts of an outline that do not come from the fold.
 #[derive(Debug)]

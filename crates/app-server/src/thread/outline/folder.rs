@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Outline;
 use super::version::FileVersion;
-use crate::projection::{StoredRange, TurnRanges};
+use codex_projection::{StoredRange, TurnRanges};
 
 const FOLDER: &str = "outlines";
 /// Changed whenever outlines are made in another way.
@@ -100,7 +100,7 @@ fn encode(outline: &Outline) -> io::Result<Vec<u8>> {
         format: FORMAT,
         version: outline.version,
         last_line: outline.last_line,
-        turns: outline.ranges.len(),
+        turns: outline.ranges.count(),
         late: outline.ranges.stored_late(),
         needed: outline.needed.clone(),
         preview: outline.preview,

@@ -13,8 +13,8 @@ use super::Outline;
 use super::folder::OutlineFolder;
 use super::turn_folder::{StoredJson, TurnFolder};
 use super::version::FileVersion;
-use crate::dialect::StoredForm;
-use crate::projection::Turns;
+use codex_projection::Turns;
+use codex_projection::dialect::StoredForm;
 
 /// The number of outlines in memory.
 const KEPT: usize = 8;

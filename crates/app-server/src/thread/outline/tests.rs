@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 use super::folder::OutlineFolder;
 use super::*;
-use crate::dialect::StoredForm;
 use crate::thread::history::SETTINGS_APPLIED;
 use crate::thread::{Outlines, StoredHistory, TurnsShown, read_history, read_to_load};
+use codex_projection::dialect::StoredForm;
 
 fn form_with(ids: ItemIds) -> StoredForm {
     StoredForm::NEWEST.with_ids(ids)

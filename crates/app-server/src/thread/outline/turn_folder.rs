@@ -15,7 +15,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use super::Outline;
 use super::folder::encode_ranges;
 use super::version::FileVersion;
-use crate::dialect::StoredForm;
+use codex_projection::dialect::StoredForm;
 
 const FOLDER: &str = "turns";
 /// The most bytes of one file.
@@ -73,7 +73,7 @@ impl TurnFolder {
         let is_same = head.program == program()?
             && head.file == outline.file
             && head.form == form
-            && head.turns < outline.ranges.len()
+            && head.turns < outline.ranges.count()
             && head.ranges == hash_of_ranges(outline, head.turns).ok()?
             && head.is_of(outline).ok()?;
         if !is_same {
@@ -107,7 +107,7 @@ impl TurnFolder {
         if FileVersion::of(&file)? != outline.version {
             return Ok(());
         }
-        let turns = outline.ranges.len().saturating_sub(1);
+        let turns = outline.ranges.count().saturating_sub(1);
         let mut hash = Xxh3::new();
         json.iter().for_each(|part| hash.update(part));
         let head = TurnsHead {

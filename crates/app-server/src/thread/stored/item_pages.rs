@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::turns::StoredTurns;
 use crate::blocking::blocking;
 use crate::failure::Failure;
-use crate::projection::id_of;
 use crate::server::AppServer;
+use codex_projection::id_of;
 
 const LIMIT: u32 = 25;
 pub(crate) const MOST: u32 = 100;

@@ -11,9 +11,9 @@ use codex_thread_state::{StateError, ThreadState};
 
 use crate::blocking::blocking;
 use crate::failure::{Failure, state_failed};
-use crate::projection::{wire_section, wire_source};
 use crate::server::AppServer;
 use crate::thread::{Snapshot, history_mode};
+use codex_projection::{wire_section, wire_source};
 
 /// A stored thread, without turns.
 pub(crate) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str) -> Thread {
