@@ -254,6 +254,7 @@ mod threads;
 mod trace_explain;
 mod trace_folder;
 mod trace_live;
+mod trace_page;
 mod trace_record;
 mod trace_reduce;
 #[cfg(target_os = "linux")]

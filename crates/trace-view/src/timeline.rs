@@ -154,6 +154,14 @@ impl Span<'_> {
         )
     }
 
+    /// The exit code of a command that ended.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        match self.subject {
+            Subject::Command(operation) => operation.result.as_ref()?.exit_code,
+            _ => None,
+        }
+    }
+
     /// The error text of what failed, as it was recorded.
     pub(crate) fn error(&self) -> Option<&str> {
         match self.subject {
@@ -218,6 +226,18 @@ pub(crate) fn tool_name(kind: &ToolKind) -> String {
         ToolKind::WaitAgent => "wait_agent".to_owned(),
         ToolKind::CloseAgent => "close_agent".to_owned(),
         ToolKind::Other { name } => name.clone(),
+    }
+}
+
+/// What a person would have typed: the script of a shell, or the words of the command.
+pub(crate) fn typed_command<'c>(command: &'c [String], display: &'c str) -> &'c str {
+    match command {
+        [shell, flag, script]
+            if shell.ends_with("sh") && flag.starts_with('-') && flag.ends_with('c') =>
+        {
+            script
+        }
+        _ => display,
     }
 }
 

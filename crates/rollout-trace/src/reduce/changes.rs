@@ -29,6 +29,7 @@ pub struct Changes {
 #[derive(Debug)]
 pub struct ProtocolEvent {
     pub at_unix_ms: i64,
+    pub turn: Option<TurnId>,
     pub event_type: String,
     pub payload: PayloadRef,
 }

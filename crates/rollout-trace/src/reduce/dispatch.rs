@@ -97,6 +97,7 @@ impl Reducer {
                 if let Some(events) = &mut self.protocol_events {
                     events.push(ProtocolEvent {
                         at_unix_ms: self.now.at,
+                        turn: context.turn,
                         event_type,
                         payload: event_payload,
                     });

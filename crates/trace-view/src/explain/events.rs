@@ -6,10 +6,11 @@ use codex_rollout_trace::Recording;
 use codex_rollout_trace::format::Event;
 use serde_json::Value;
 
+use super::facts::SessionFacts;
 use super::finding::{Finding, FindingKind};
 use super::words::{LIMIT, matches, short};
 
-pub(super) fn find(bundle: &Path) -> Vec<Finding> {
+pub(super) fn find(facts: &SessionFacts<'_>, bundle: &Path) -> Vec<Finding> {
     let Ok(recording) = Recording::read(bundle) else {
         return Vec::new();
     };
@@ -42,9 +43,11 @@ pub(super) fn find(bundle: &Path) -> Vec<Finding> {
         if let Some((kind, what, why)) = found {
             findings.push(Finding {
                 kind,
-                agent: "/root".to_owned(),
+                agent: facts.agent_of_turn(payload["turn_id"].as_str()),
                 at_unix_ms: line.wall_time_unix_ms,
-                object: event_payload.raw_payload_id.to_string(),
+                object: payload["turn_id"]
+                    .as_str()
+                    .map_or_else(|| event_payload.raw_payload_id.to_string(), str::to_owned),
                 what,
                 why,
             });

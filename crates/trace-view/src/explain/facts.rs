@@ -11,6 +11,8 @@ use codex_rollout_trace::model::{
 use codex_rollout_trace::{BundlePayloads, Reduction};
 use serde_json::Value;
 
+use crate::timeline::typed_command;
+
 /// Longer payloads are not read.
 const MOST_BYTES: u64 = 4 << 20;
 
@@ -118,7 +120,7 @@ impl<'t> SessionFacts<'t> {
             let Some(call) = trace.tool_calls.get(&operation.tool_call_id) else {
                 continue;
             };
-            let text = command.last().unwrap_or(display_command).clone();
+            let text = typed_command(command, display_command).to_owned();
             let result = operation.result.as_ref();
             let output = result.map(|result| {
                 let (out, err) = (result.stdout.shown(), result.stderr.shown());
@@ -152,6 +154,12 @@ impl<'t> SessionFacts<'t> {
     pub(super) fn agent(&self, thread: &ThreadId) -> String {
         let thread = self.trace.threads.get(thread);
         thread.map_or_else(|| "/root".to_owned(), |thread| thread.agent_path.clone())
+    }
+
+    /// The agent of a turn; the root if the turn is not known.
+    pub(super) fn agent_of_turn(&self, turn: Option<&str>) -> String {
+        let turn = turn.and_then(|id| self.trace.codex_turns.get(id));
+        turn.map_or_else(|| "/root".to_owned(), |turn| self.agent(&turn.thread_id))
     }
 
     /// What people said to a thread and to the root.

@@ -27,7 +27,7 @@ pub fn explain(reduction: &Reduction, bundle: &Path) -> Vec<Finding> {
     let mut findings = commands::find(&facts);
     findings.extend(agents::find(&facts));
     findings.extend(compactions::find(&facts));
-    findings.extend(events::find(bundle));
+    findings.extend(events::find(&facts, bundle));
     findings.sort_by_key(|finding| (finding.kind, finding.at_unix_ms));
     let mut last = None;
     let mut count = 0;

@@ -3,22 +3,23 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use codex_rollout_trace::format::PayloadRef;
+use codex_rollout_trace::format::{PayloadKind, PayloadRef};
 use codex_rollout_trace::ids::{ItemId, PayloadId};
 use codex_rollout_trace::model::{
-    ConversationItem, Part, RolloutTrace, TerminalRequest, Thread, ThreadOrigin, ToolRequester,
+    Compaction, ConversationItem, Part, RolloutTrace, TerminalRequest, Thread, ThreadOrigin,
+    ToolRequester,
 };
 use codex_rollout_trace::{BundlePayloads, Problem, Problems, Reduction, Severity};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::bodies::{cut, fair_limit, read_body};
+use super::bodies::{cut, fair_limit, read_body, read_json};
 use super::notices::{Notice, notices};
 use super::prompts::Prompt;
 use super::totals::Totals;
 use super::{Prices, ViewOptions};
 use crate::explain::{Finding, explain};
-use crate::timeline::{Edge, Span, SpanKind, Subject, Timeline};
+use crate::timeline::{Edge, Span, SpanKind, Subject, Timeline, typed_command};
 
 #[derive(Debug, Serialize)]
 pub(super) struct Data {
@@ -32,6 +33,8 @@ pub(super) struct Data {
     edges: Vec<Value>,
     payloads: Vec<PayloadData>,
     notices: Vec<Notice>,
+    quiet_hooks: usize,
+    compactions: Vec<CompactionData>,
     /// What is worth a look.
     findings: Vec<Value>,
     prices: Prices,
@@ -93,6 +96,19 @@ struct PartData {
     cut: Option<usize>,
 }
 
+/// A history that replaced another.
+#[derive(Debug, Serialize)]
+pub(super) struct CompactionData {
+    id: String,
+    thread: String,
+    turn: String,
+    at: i64,
+    /// The ids of the spans of its requests.
+    requests: Vec<String>,
+    before: Vec<u32>,
+    after: Vec<u32>,
+}
+
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct PayloadData {
     id: String,
@@ -109,12 +125,16 @@ impl Data {
         let (trace, budget) = (&reduction.trace, options.budget);
         let timeline = Timeline::new(trace);
         let places = FinalPlaces::new(trace);
+        let folders = folders(trace, bundle);
         let builder = Builder {
             places: &places,
+            folders: &folders,
             text_limit: text_limit(trace, budget.texts),
         };
         let items = trace.conversation_items.values();
         let problems = reduction.problems.listed().iter();
+        let notices = notices(bundle);
+        let compactions = trace.compactions.values();
         Self {
             trace: about(trace, &reduction.problems),
             start: timeline.start_ms,
@@ -129,11 +149,31 @@ impl Data {
                 .map(|edge| builder.edge(edge))
                 .collect(),
             payloads: payloads(trace, bundle, budget.payloads),
-            notices: notices(bundle),
+            quiet_hooks: notices.quiet_hooks,
+            notices: notices.list,
+            compactions: compactions.map(|one| builder.compaction(one)).collect(),
             findings: explain(reduction, bundle).iter().map(finding).collect(),
             prices: options.prices.clone(),
         }
     }
+}
+
+/// The folders in which threads began, by the ids of the threads.
+pub(super) type ThreadFolders = HashMap<String, String>;
+
+fn folders(trace: &RolloutTrace, bundle: &Path) -> ThreadFolders {
+    let bundle = BundlePayloads::of(bundle);
+    let metadata = trace.raw_payloads.values();
+    let metadata = metadata.filter(|payload| payload.kind == PayloadKind::SessionMetadata);
+    metadata
+        .filter_map(|payload| folder_in(&read_json(&bundle, payload).ok()?))
+        .collect()
+}
+
+/// The thread that metadata are about, and its folder.
+pub(super) fn folder_in(metadata: &Value) -> Option<(String, String)> {
+    let [thread, folder] = [&metadata["thread_id"], &metadata["cwd"]].map(Value::as_str);
+    Some((thread?.to_owned(), folder?.to_owned()))
 }
 
 fn finding(finding: &Finding) -> Value {
@@ -205,6 +245,8 @@ impl Places for FinalPlaces<'_> {
 /// Makes the elements of the lists.
 pub(super) struct Builder<'b, P> {
     pub(super) places: &'b P,
+    /// Where each thread began.
+    pub(super) folders: &'b ThreadFolders,
     /// How long a text may be.
     pub(super) text_limit: u64,
 }
@@ -276,6 +318,7 @@ impl<P: Places> Builder<'_, P> {
                 json!({
                     "nickname": thread.nickname, "model": thread.default_model, "task": task,
                     "role": role, "items": self.places.listed_items(thread),
+                    "cwd": self.folders.get(thread.thread_id.as_str()),
                 })
             }
             Subject::Turn(_) => json!({}),
@@ -288,7 +331,9 @@ impl<P: Places> Builder<'_, P> {
                 "model": call.model, "provider": call.provider_name,
                 "compaction": call.compaction_id, "error": call.error,
             }),
-            Subject::Cell(cell) => json!({ "status": cell.runtime_status }),
+            Subject::Cell(cell) => json!({
+                "status": cell.runtime_status, "call": cell.model_visible_call_id,
+            }),
             Subject::Tool(call) => json!({
                 "summary": call.summary, "call": call.model_visible_call_id,
                 "mcp_call": call.mcp_call_id,
@@ -332,8 +377,10 @@ impl<P: Places> Builder<'_, P> {
             Subject::Command(operation) => {
                 match &operation.request {
                     TerminalRequest::ExecCommand {
-                        display_command, ..
-                    } => add("command", display_command),
+                        command,
+                        display_command,
+                        ..
+                    } => add("command", typed_command(command, display_command)),
                     TerminalRequest::WriteStdin { stdin, .. } => add("stdin", stdin),
                 }
                 if let Some(result) = &operation.result {
@@ -377,6 +424,19 @@ impl<P: Places> Builder<'_, P> {
             text: shown.to_owned(),
             payload: payload.and_then(|id| self.places.payload(id)),
             cut: (shown.len() < text.len()).then(|| text.len() - shown.len()),
+        }
+    }
+
+    pub(super) fn compaction(&self, compaction: &Compaction) -> CompactionData {
+        let requests = compaction.request_ids.iter();
+        CompactionData {
+            id: compaction.compaction_id.to_string(),
+            thread: compaction.thread_id.to_string(),
+            turn: compaction.codex_turn_id.to_string(),
+            at: compaction.installed_at_unix_ms,
+            requests: requests.map(ToString::to_string).collect(),
+            before: self.items(&compaction.input_item_ids),
+            after: self.items(&compaction.replacement_item_ids),
         }
     }
 

@@ -2,6 +2,9 @@
 
 const ITEMS_AT_ONCE = 60;
 
+/** Members of a request that are about this request only. */
+const NEW_EACH_TIME = ["input", "previous_response_id", "client_metadata"];
+
 /** Lines shown before and after a difference. */
 const AROUND = 3;
 
@@ -23,6 +26,7 @@ class Details {
       if (!this.children.has(span.parent)) this.children.set(span.parent, []);
       this.children.get(span.parent).push(at);
     });
+    this.outcomes = new Outcomes(data);
   }
 
   /** Shows a span, or the overview; in its place what was found, where there is a list of that. */
@@ -36,9 +40,9 @@ class Details {
     const { data } = this;
     const parts = [element("div", "title", element("h2", "", "Overview"))];
     if (data.problems.length > 0) parts.push(element("h3", "", "What is wrong with the bundle"), this.problems());
-    const story = new Story(this);
-    parts.push(...story.show());
-    parts.push(element("h3", "", "Agents"), story.tree(), this.agents());
+    const overview = new Overview(this);
+    parts.push(...overview.show());
+    parts.push(element("h3", "", "Agents"), overview.tree(), this.agents());
     if (data.edges.length > 0) {
       const edges = data.edges.map((_, edge) => edge).sort((a, b) => data.edges[a].start - data.edges[b].start);
       parts.push(element("h3", "", "Between agents"), this.edges(edges));
@@ -120,8 +124,9 @@ class Details {
     return element("div", "", table, element("p", "note", `${count(total - rows.length)} more are in the timeline.`));
   }
 
-  /** A button that selects a span. */
-  link(at) {
+  /** A button that selects a span; that of a command selects its tool, which shows it. */
+  link(place) {
+    const at = this.outcomes.shownBy(place);
     const span = this.data.spans[at];
     return button(shorten(nameOf(span), 60) || span.id, () => this.onSelect(at));
   }
@@ -134,7 +139,7 @@ class Details {
 
   span(at) {
     const span = this.data.spans[at];
-    const bad = !["completed", "running"].includes(span.status);
+    const bad = this.outcomes.isBad(at);
     const kind = element("span", "badge kind", span.kind);
     kind.style.setProperty("--swatch", `var(--${span.kind})`);
     const status = element("span", bad ? "badge bad" : "badge", span.open ? `${span.status}, no end` : span.status);
@@ -159,12 +164,19 @@ class Details {
   facts(at) {
     const span = this.data.spans[at];
     const { usage, summary, ...rest } = span.facts;
+    const commands = this.outcomes.commandsOf.get(at) ?? [];
+    for (const command of commands.slice(0, 1)) {
+      const { cwd, exit_code: code, terminal } = this.data.spans[command].facts;
+      Object.assign(rest, { tool: span.name, cwd, exit_code: code, terminal });
+    }
+    const waited = this.outcomes.waited(at);
     const facts = [
       ["started", `${new Date(span.start).toISOString()} (${duration(span.start - this.data.start)})`],
       ["sequence", span.seq[1] === null ? `${span.seq[0]} …` : `${span.seq[0]} … ${span.seq[1]}`],
       ["id", span.id],
       ...Object.entries(rest),
     ];
+    if (waited > 0) facts.push(["waited for a person", duration(waited)]);
     if (usage) {
       facts.push(["tokens in", `${count(usage.input_tokens)}, ${count(usage.cached_input_tokens)} cached`]);
       facts.push(["tokens out", `${count(usage.output_tokens)}, ${count(usage.reasoning_output_tokens)} reasoning`]);
@@ -175,7 +187,7 @@ class Details {
 
   relations(at) {
     const parts = [];
-    const children = this.children.get(at) ?? [];
+    const children = (this.children.get(at) ?? []).filter((child) => this.outcomes.shownBy(child) === child);
     if (children.length > 0) {
       const shown = children.slice(0, 100).map((child) => this.link(child));
       const more = children.length > 100 ? [element("span", "note", `and ${children.length - 100} more`)] : [];
@@ -198,8 +210,12 @@ class Details {
   }
 
   payloads(span) {
-    if (!span.payloads?.length) return [];
-    return [element("h3", "", "Raw payloads"), ...span.payloads.map(([label, at]) => this.payload(label, at))];
+    const commands = this.outcomes.commandsOf.get(this.data.spans.indexOf(span)) ?? [];
+    const list = [...(span.payloads ?? []), ...commands.flatMap((at) => this.data.spans[at].payloads ?? [])];
+    const seen = new Set();
+    const own = list.filter(([, at]) => !seen.has(at) && seen.add(at));
+    if (own.length === 0) return [];
+    return [element("h3", "", "Raw payloads"), ...own.map(([label, at]) => this.payload(label, at))];
   }
 
   /** A payload that is put into the document only when it is opened. */
@@ -216,7 +232,7 @@ class Details {
       if (payload.cut) {
         box.append(element("p", "note", `Cut to fit the page: ${bytes(payload.body.length)} of ${bytes(payload.bytes)}.`));
       }
-      const text = element("pre", "", marked(readable(payload), this.words));
+      const text = longText(readable(payload), this.words);
       text.tabIndex = 0;
       box.append(text);
     });
@@ -225,8 +241,7 @@ class Details {
 
   body(at) {
     const span = this.data.spans[at];
-    const parts = (span.texts ?? []).flatMap(([label, text]) =>
-      [element("h3", "", label), element("pre", "", marked(text, this.words))]);
+    const parts = (span.texts ?? []).flatMap(([label, text]) => [element("h3", "", label), longText(text, this.words)]);
     if (span.kind === "inference") parts.push(...this.conversation(at));
     if (span.kind === "turn" || span.kind === "thread") {
       const { spans } = this.data;
@@ -237,7 +252,11 @@ class Details {
         for (const call of calls.slice(0, 40)) parts.push(...this.exchange(call));
       }
     }
-    if (span.kind === "tool") parts.push(...this.calls(at));
+    if (span.kind === "tool") {
+      parts.push(element("pre", "outcome", this.outcomes.line(at)));
+      if (this.outcomes.commandsOf.has(at)) parts.push(...this.outcomes.body(at, null, this.words));
+      parts.push(...this.calls(at));
+    }
     return parts;
   }
 
@@ -255,8 +274,7 @@ class Details {
     return wanted.flatMap(([label, place]) => {
       const payload = this.data.payloads[place];
       if (payload.body === null) return [];
-      const text = element("pre", "", marked(readable(payload), this.words));
-      return [element("h3", "", label), text];
+      return [element("h3", "", label), longText(readable(payload), this.words)];
     });
   }
 
@@ -319,11 +337,16 @@ class Details {
   /** Members of a request, such as tools and instructions, that are other than in the request before. */
   settingsChanged(before, at) {
     const [old, now] = [before, at].map((place) => this.request(place));
+    return this.settingsNames(before, at).map((name) => element("details", "fold", element("summary", "bad", `Changed: ${name}`),
+      lineDiff(shown(old[name]), shown(now[name]))));
+  }
+
+  /** The names of those members. */
+  settingsNames(before, at) {
+    const [old, now] = [before, at].map((place) => this.request(place));
     if (old === null || now === null) return [];
     const names = [...new Set([...Object.keys(old), ...Object.keys(now)])];
-    const changed = names.filter((name) => name !== "input" && JSON.stringify(old[name]) !== JSON.stringify(now[name]));
-    return changed.map((name) => element("details", "fold", element("summary", "bad", `Changed: ${name}`),
-      lineDiff(shown(old[name]), shown(now[name]))));
+    return names.filter((name) => !NEW_EACH_TIME.includes(name) && JSON.stringify(old[name]) !== JSON.stringify(now[name]));
   }
 
   /** The body of a request; none if it is not whole in this page. */
@@ -332,7 +355,8 @@ class Details {
     const payload = found && this.data.payloads[found[1]];
     if (!payload?.body || payload.cut) return null;
     try {
-      return JSON.parse(payload.body);
+      const value = JSON.parse(payload.body);
+      return value !== null && typeof value === "object" ? value : null;
     } catch {
       return null;
     }
@@ -347,7 +371,7 @@ class Details {
     if (isFresh) head.append(element("span", "new-mark", "new"));
     const box = element("article", `item ${item.role}${isFresh ? " new" : ""}`, head);
     for (const part of item.parts) {
-      const text = element("pre", "", marked(part.text, this.words));
+      const text = longText(part.kind === "encoded" ? part.text : readableText(part.text), this.words);
       // Only the model's server can read it.
       const isFolded = part.kind === "encoded" && part.text.length > 200;
       box.append(isFolded ? element("details", "fold", element("summary", "", `Encrypted, ${bytes(part.text.length)}`), text) : text);
@@ -387,10 +411,5 @@ function shown(value) {
 
 /** The body of a payload with its layout, where it is whole. */
 function readable(payload) {
-  if (payload.cut) return payload.body;
-  try {
-    return JSON.stringify(JSON.parse(payload.body), null, 2);
-  } catch {
-    return payload.body;
-  }
+  return payload.cut ? payload.body : readableText(payload.body);
 }

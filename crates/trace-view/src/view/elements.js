@@ -18,9 +18,76 @@ function button(label, action, className) {
   return made;
 }
 
+/** Statuses of spans that need no attention. */
+const GOOD = ["completed", "running"];
+
+/** Longer texts are shown in part at first. */
+const MOST_SHOWN = 20000;
+
 /** The name of a span. Agents of one path are told apart by their nicknames. */
 function nameOf(span) {
-  return span.facts.nickname ? `${span.name} · ${span.facts.nickname}` : span.name;
+  return span.facts.nickname ? `${span.name} · ${span.facts.nickname}` : span.title ?? span.name;
+}
+
+/** A text; of a long one the beginning, with a way to the rest. */
+function longText(text, words) {
+  if (text.length <= MOST_SHOWN) return element("pre", "", marked(text, words));
+  const box = element("pre", "", marked(text.slice(0, MOST_SHOWN), words));
+  const more = button(`Show all (${bytes(text.length)})`, () => {
+    box.replaceChildren(marked(text, words));
+    more.remove();
+  });
+  return element("div", "", box, more);
+}
+
+/** Something that is made only when it is opened. */
+function foldedBox(className, title, make) {
+  const box = element("details", className, element("summary", "", ...title));
+  let isMade = false;
+  box.addEventListener("toggle", () => {
+    if (!box.open || isMade) return;
+    isMade = true;
+    box.append(...make());
+  });
+  return box;
+}
+
+/** A text behind its title. */
+function foldedText(title, text, role, words) {
+  const lines = text.split("\n").length;
+  const note = element("span", "note", `${count(lines)} ${lines === 1 ? "line" : "lines"}`);
+  return foldedBox(`fold ${role}`, [title, note], () => [longText(text, words)]);
+}
+
+/** JSON with its layout, and texts in it that are JSON themselves as such: nothing is escaped twice. */
+function readableText(text) {
+  try {
+    return /^\s*[[{]/.test(text) ? JSON.stringify(unfolded(JSON.parse(text, withDigits), 0), null, 2) : text;
+  } catch {
+    return text;
+  }
+}
+
+/** Keeps the digits of numbers that are not what JavaScript would write. */
+function withDigits(_, value, context) {
+  const isOther = typeof value === "number" && context?.source !== undefined && String(value) !== context.source;
+  return isOther && JSON.rawJSON ? JSON.rawJSON(context.source) : value;
+}
+
+/** A value in which texts that are JSON have become values. */
+function unfolded(value, depth) {
+  if (depth > 32 || JSON.isRawJSON?.(value)) return value;
+  if (typeof value === "string") {
+    if (!/^\s*[[{]/.test(value)) return value;
+    try {
+      return unfolded(JSON.parse(value, withDigits), depth + 1);
+    } catch {
+      return value;
+    }
+  }
+  if (Array.isArray(value)) return value.map((one) => unfolded(one, depth + 1));
+  if (value === null || typeof value !== "object") return value;
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, unfolded(one, depth + 1)]));
 }
 
 /** A definition list of those facts that have a value. */
@@ -74,6 +141,7 @@ function bytes(number) {
 }
 
 function shorten(text, length) {
-  const line = text.replace(/\s+/g, " ").trim();
+  // The rest of an enormous text is not looked at.
+  const line = text.slice(0, 20 * length + 1000).replace(/\s+/g, " ").trim();
   return line.length > length ? `${line.slice(0, length - 1)}…` : line;
 }

@@ -7,7 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::path::Path;
 
-use codex_rollout_trace::ids::{EdgeId, ItemId, PayloadId};
+use codex_rollout_trace::format::PayloadKind;
+use codex_rollout_trace::ids::{CompactionId, EdgeId, ItemId, PayloadId};
 use codex_rollout_trace::model::{Anchor, EdgeKind, RolloutTrace, Thread};
 use codex_rollout_trace::{BundleFollower, BundlePayloads, Changes, Problems, ProtocolEvent};
 use serde::Serialize;
@@ -15,7 +16,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::bodies::read_json;
-use super::data::{Builder, PayloadData, Places, about, payload_order, problem};
+use super::data::{
+    Builder, PayloadData, Places, ThreadFolders, about, folder_in, payload_order, problem,
+};
 use super::live_list::{ListChanges, LiveList};
 use super::notices::Notices;
 use super::prompts::Prompt;
@@ -53,8 +56,10 @@ pub struct LiveView {
     /// The latest prompt of each thread.
     prompts: HashMap<String, (SpanIndex, Vec<u32>)>,
     payloads: HashMap<PayloadId, u32>,
+    folders: ThreadFolders,
     bodies: u64,
     edges: HashMap<EdgeId, usize>,
+    compactions: HashMap<CompactionId, usize>,
     /// Edges whose ends are not known yet, or known no better than by their thread.
     unplaced: BTreeSet<EdgeId>,
     notices: Notices,
@@ -68,6 +73,7 @@ struct Lists {
     edges: LiveList,
     payloads: LiveList,
     notices: LiveList,
+    compactions: LiveList,
     problems: LiveList,
 }
 
@@ -111,6 +117,7 @@ struct Head<'v> {
     end: i64,
     totals: Totals,
     prices: &'v Prices,
+    quiet_hooks: usize,
     live: Value,
 }
 
@@ -123,6 +130,7 @@ struct Page<'v> {
     edges: Vec<&'v RawValue>,
     payloads: Vec<&'v RawValue>,
     notices: Vec<&'v RawValue>,
+    compactions: Vec<&'v RawValue>,
     problems: Vec<&'v RawValue>,
 }
 
@@ -139,6 +147,7 @@ struct ChangedLists<'v> {
     edges: ListChanges<'v>,
     payloads: ListChanges<'v>,
     notices: ListChanges<'v>,
+    compactions: ListChanges<'v>,
     problems: ListChanges<'v>,
 }
 
@@ -164,8 +173,10 @@ impl LiveView {
             turn_names: TurnNames::default(),
             prompts: HashMap::new(),
             payloads: HashMap::new(),
+            folders: ThreadFolders::new(),
             bodies: 0,
             edges: HashMap::new(),
+            compactions: HashMap::new(),
             unplaced: BTreeSet::new(),
             notices: Notices::default(),
         }
@@ -183,16 +194,19 @@ impl LiveView {
         add_dependent(follower, &mut changes);
         // Items and edges refer to payloads and spans by their places.
         let payloads = std::mem::take(&mut self.payloads);
+        let folders = std::mem::take(&mut self.folders);
         let places = LivePlaces {
             follower,
             payloads: &payloads,
         };
         let builder = Builder {
             places: &places,
+            folders: &folders,
             text_limit: TEXT_LIMIT,
         };
         let added = self.add_objects(&builder, changes);
         self.payloads = payloads;
+        self.folders = folders;
         added?;
         let listed = follower.problems().listed().iter().enumerate();
         for (place, found) in listed.skip(self.lists.problems.len()) {
@@ -240,6 +254,7 @@ impl LiveView {
             edges,
             payloads,
             notices,
+            compactions,
             problems,
         } = &self.lists;
         let page = Page {
@@ -249,6 +264,7 @@ impl LiveView {
             edges: edges.values(),
             payloads: payloads.values(),
             notices: notices.values(),
+            compactions: compactions.values(),
             problems: problems.values(),
         };
         write_page(&page, true, out)
@@ -265,6 +281,7 @@ impl LiveView {
             edges,
             payloads,
             notices,
+            compactions,
             problems,
         } = &self.lists;
         serde_json::to_string(&PageChanges {
@@ -275,6 +292,7 @@ impl LiveView {
                 edges: edges.changes(since),
                 payloads: payloads.changes(since),
                 notices: notices.changes(since),
+                compactions: compactions.changes(since),
                 problems: problems.changes(since),
             },
         })
@@ -293,6 +311,7 @@ impl LiveView {
             end: self.end,
             totals,
             prices: &self.prices,
+            quiet_hooks: self.notices.quiet_hooks,
             live: json!({ "source": self.source, "over": self.is_over }),
         }
     }
@@ -316,6 +335,11 @@ impl LiveView {
             let limit = BODY_LIMIT.min(BODIES.saturating_sub(self.bodies));
             let data = PayloadData::read(payload, bytes, &self.bundle, limit);
             self.bodies += data.body_bytes();
+            if payload.kind == PayloadKind::SessionMetadata
+                && let Ok(metadata) = read_json(&self.bundle, payload)
+            {
+                self.folders.extend(folder_in(&metadata));
+            }
             let place = self.lists.payloads.len();
             self.lists.payloads.set(place, &data, self.version)?;
             let id = payload.raw_payload_id.clone();
@@ -349,6 +373,15 @@ impl LiveView {
         for id in edges {
             if !self.set_edge(builder, &id)? {
                 self.unplaced.insert(id);
+            }
+        }
+        for compaction in follower.graph().compactions.values() {
+            let known = self.compactions.len();
+            let id = compaction.compaction_id.clone();
+            let place = *self.compactions.entry(id).or_insert(known);
+            if place == known {
+                let list = &mut self.lists.compactions;
+                list.set(place, &builder.compaction(compaction), self.version)?;
             }
         }
         for event in &changes.events {
@@ -504,7 +537,9 @@ impl LiveView {
             return Ok(());
         };
         let at = event.at_unix_ms;
-        if let Some(place) = self.notices.add(at, &event.event_type, &payload) {
+        let turn = event.turn.as_ref();
+        let place = self.notices.add(at, turn, &event.event_type, &payload);
+        if let Some(place) = place {
             let (list, notice) = (&mut self.lists.notices, &self.notices.list[place]);
             list.set(place, notice, self.version)?;
         }

@@ -57,10 +57,13 @@ const NO_CONNECTIONS: &str = "default-src 'none'";
 
 const PAGE: &str = include_str!("viewer.html");
 const STYLE: &str = include_str!("viewer.css");
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("elements.js"),
     include_str!("timeline.js"),
+    include_str!("outcome.js"),
     include_str!("details.js"),
+    include_str!("context.js"),
+    include_str!("overview.js"),
     include_str!("story.js"),
     include_str!("live.js"),
     include_str!("viewer.js"),

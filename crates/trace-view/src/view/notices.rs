@@ -5,6 +5,7 @@ use std::path::Path;
 
 use codex_rollout_trace::Recording;
 use codex_rollout_trace::format::Event;
+use codex_rollout_trace::ids::TurnId;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -29,6 +30,12 @@ const QUESTIONS: [(&str, &str); 5] = [
 pub(super) struct Notice {
     kind: String,
     at: i64,
+    /// The turn in which it happened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<String>,
+    /// The call that a question is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<String>,
     text: String,
     /// The answer of the user, for a question.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,11 +49,11 @@ pub(super) struct Notice {
 const SHOWN: [&str; 4] = ["session_input", "error", "warning", "hook_completed"];
 
 /// The notices of a bundle, in the order of its log. What cannot be read is left out.
-pub(super) fn notices(bundle: &Path) -> Vec<Notice> {
-    let Ok(recording) = Recording::read(bundle) else {
-        return Vec::new();
-    };
+pub(super) fn notices(bundle: &Path) -> Notices {
     let mut notices = Notices::default();
+    let Ok(recording) = Recording::read(bundle) else {
+        return notices;
+    };
     for line in recording.events() {
         if let Event::ProtocolEventObserved {
             event_type,
@@ -55,16 +62,19 @@ pub(super) fn notices(bundle: &Path) -> Vec<Notice> {
             && notices.wants(event_type)
             && let Ok(payload) = recording.json(event_payload)
         {
-            notices.add(line.wall_time_unix_ms, event_type, &payload);
+            let turn = line.codex_turn_id.as_ref();
+            notices.add(line.wall_time_unix_ms, turn, event_type, &payload);
         }
     }
-    notices.list
+    notices
 }
 
 /// The notices so far.
 #[derive(Debug, Default)]
 pub(super) struct Notices {
     pub(super) list: Vec<Notice>,
+    /// How many hooks ran and changed nothing.
+    pub(super) quiet_hooks: usize,
     /// The questions that wait, by their ids.
     waiting: HashMap<String, usize>,
 }
@@ -77,11 +87,20 @@ impl Notices {
     }
 
     /// Adds an event. Returns the place of the notice that is new or changed.
-    pub(super) fn add(&mut self, at: i64, kind: &str, payload: &Value) -> Option<usize> {
+    pub(super) fn add(
+        &mut self,
+        at: i64,
+        turn: Option<&TurnId>,
+        kind: &str,
+        payload: &Value,
+    ) -> Option<usize> {
+        let named_turn = payload["turn_id"].as_str();
         let mut notice = |kind: &str, text: &Value| {
             self.list.push(Notice {
                 kind: kind.replace('_', " "),
                 at,
+                turn: turn.map(TurnId::as_str).or(named_turn).map(str::to_owned),
+                call: payload["call_id"].as_str().map(str::to_owned),
                 text: shown(text),
                 answer: None,
                 waited: None,
@@ -116,10 +135,29 @@ impl Notices {
                 asked.waited = Some(at - asked.at);
                 Some(place)
             }
-            "hook_completed" => notice("hook", &payload["run"]["event_name"]),
+            "hook_completed" => {
+                let Some(effect) = hook_effect(&payload["run"]) else {
+                    self.quiet_hooks += 1;
+                    return None;
+                };
+                notice("hook", &Value::String(effect))
+            }
             kind => notice(kind, &payload["message"]),
         }
     }
+}
+
+/// What a hook did; nothing of one that only ran.
+fn hook_effect(run: &Value) -> Option<String> {
+    let status = run["status"].as_str().unwrap_or("running");
+    let entries = run["entries"].as_array().into_iter().flatten();
+    let said: Vec<&str> = entries.filter_map(|entry| entry["text"].as_str()).collect();
+    let is_quiet = ["completed", "running"].contains(&status) && said.is_empty();
+    let name = run["event_name"].as_str().unwrap_or("hook");
+    (!is_quiet).then(|| match said.join("; ") {
+        said if said.is_empty() => format!("{name}: {status}"),
+        said => format!("{name}: {status}: {said}"),
+    })
 }
 
 fn shown(value: &Value) -> String {

@@ -1,273 +1,298 @@
-// The overview: what failed, what took longest, what it cost, and the session as messages.
+// The session as a story: turns with what was said, calls with their outcome, and compactions as breaks.
 
-/** Turns at once in the list of messages. */
+/** Turns at once, requests of a turn at once, and turns in the jump list. */
 const TURNS_AT_ONCE = 20;
-
-/** Statuses of spans that need no attention. */
-const GOOD = ["completed", "running"];
+const REQUESTS_AT_ONCE = 60;
+const MOST_JUMPS = 500;
 
 class Story {
   constructor(details) {
     this.details = details;
     this.data = details.data;
-    this.toolOfCall = new Map();
+    this.outcomes = details.outcomes;
+    const { spans } = this.data;
+    const turns = spans.map((_, at) => at).filter((at) => spans[at].kind === "turn");
+    this.turns = turns.sort((a, b) => spans[a].start - spans[b].start || spans[a].seq[0] - spans[b].seq[0]);
+    this.places = new Map(this.turns.map((at, place) => [spans[at].id, place]));
+    this.byTurn = { notices: new Map(), compactions: new Map() };
+    for (const notice of this.data.notices) push(this.byTurn.notices, notice.turn ?? this.turnAt(notice.at), notice);
+    for (const one of this.data.compactions) push(this.byTurn.compactions, one.turn, one);
+    this.noteItems();
+  }
+
+  /** The turn at a time: the first that had begun and had not ended. */
+  turnAt(time) {
+    const { spans } = this.data;
+    const found = this.turns.find((at) => spans[at].start <= time && spans[at].end >= time);
+    return found === undefined ? undefined : spans[found].id;
+  }
+
+  /** Where each item was first sent, and which items only repeat others after a compaction. */
+  noteItems() {
+    this.firstSent = new Map();
+    this.replaced = new Set(this.data.compactions.flatMap((one) => one.after));
     this.data.spans.forEach((span, at) => {
-      if (span.kind === "tool" && span.facts.call) this.toolOfCall.set(`${span.thread} ${span.facts.call}`, at);
+      for (const item of span.prompt?.add ?? []) if (!this.firstSent.has(item)) this.firstSent.set(item, at);
+      for (const item of span.response ?? []) this.firstSent.set(item, -1);
     });
   }
 
   show() {
-    return [
-      ...this.findings(), ...this.failures(), ...this.notices(), ...this.slowest(), ...this.models(), ...this.tokens(),
-      element("h3", "", "Messages"), ...this.messages(), ...this.request(),
-    ];
-  }
-
-  spansOf(kind) {
-    return this.data.spans.map((_, at) => at).filter((at) => this.data.spans[at].kind === kind);
-  }
-
-  /** What is worth a look, each with the reason and the way there. */
-  findings() {
-    const { findings = [], spans } = this.data;
-    if (findings.length === 0) return [];
-    const rows = findings.map((finding) => {
-      const at = spans.findIndex((span) => span.id === finding.object);
-      return [
-        element("b", "", finding.title), at < 0 ? finding.what : this.details.link(at), finding.agent,
-        duration(finding.at - this.data.start), element("span", "", at < 0 ? finding.why : `${finding.what}: ${finding.why}`),
-      ];
-    });
-    const table = this.details.table(["worth a look", "where", "agent", "at", "why"], rows, findings.length);
-    return [element("h3", "bad", `Worth a look (${findings.length})`), element("div", "failures", table)];
-  }
-
-  /** Everything that failed, the last first. */
-  failures() {
-    const { spans } = this.data;
-    // A terminal fails with its command, which is listed.
-    const failed = spans.map((_, at) => at).filter((at) => spans[at].kind !== "terminal" && !GOOD.includes(spans[at].status));
-    if (failed.length === 0) return [];
-    failed.sort((a, b) => spans[b].end - spans[a].end);
-    const rows = failed.slice(0, 12).map((at) => [
-      this.details.link(at), spans[at].kind, spans[at].status, duration(spans[at].start - this.data.start),
-      element("span", "bad", shorten(this.errorOf(at), 240)),
-    ]);
-    const table = this.details.table(["what", "kind", "status", "at", "error"], rows, failed.length);
-    return [element("h3", "bad", `Failed (${failed.length}), the last first`), element("div", "failures", table)];
-  }
-
-  /** Why a span failed: its own error, or what it printed last. */
-  errorOf(at) {
-    const span = this.data.spans[at];
-    if (span.facts.error) return errorText(span.facts.error);
-    const printed = (span.texts ?? []).filter(([label]) => label === "stderr" || label === "stdout").map(([, text]) => text);
-    const result = (span.payloads ?? []).filter(([label]) => label === "result").map(([, place]) => this.data.payloads[place].body);
-    const { exit_code: exit } = span.facts;
-    const said = printed.find((text) => text) ?? result.find((text) => text);
-    return said === undefined ? exit === undefined ? "" : `exit code ${exit}` : errorText(said);
-  }
-
-  slowest() {
-    const { spans } = this.data;
-    const took = (at) => spans[at].end - spans[at].start;
-    const steps = ["inference", "tool", "compaction"].flatMap((kind) => this.spansOf(kind));
-    const list = steps.sort((a, b) => took(b) - took(a)).slice(0, 3).filter((at) => took(at) > 0);
-    if (list.length === 0) return [];
-    const links = list.map((at) => element("span", "links", this.details.link(at), `${spans[at].kind}, ${duration(took(at))}`));
-    return [element("h3", "", "Slowest steps"), element("div", "links wide", ...links)];
-  }
-
-  /** Questions to the user with their answers, interrupts, warnings: what stands beside the conversation. */
-  notices() {
-    const { notices, start } = this.data;
-    if (notices.length === 0) return [];
-    const repeats = new Map();
-    for (const notice of notices) {
-      const same = notice.kind === "warning" ? `${notice.kind} ${notice.text}` : notice;
-      if (!repeats.has(same)) repeats.set(same, { notice, times: 0 });
-      repeats.get(same).times++;
-    }
-    const hasAnswers = notices.some((notice) => notice.waited !== undefined);
-    const rows = [...repeats.values()].slice(0, 60).map(({ notice, times }) => {
-      const text = `${shorten(errorText(notice.text), 160)}${times > 1 ? ` (${count(times)} times)` : ""}`;
-      const answer = [notice.answer ?? "", notice.waited === undefined ? "" : duration(notice.waited)];
-      return [notice.kind, duration(notice.at - start), text, ...(hasAnswers ? answer : [])];
-    });
-    const names = ["what", "at", "", ...(hasAnswers ? ["answer", "waited"] : [])];
-    const table = this.details.table(names, rows, repeats.size);
-    return [element("h3", "", "Approvals, waits and warnings"), table];
-  }
-
-  /** Where tokens went, and money if prices are known. */
-  models() {
-    const sums = new Map();
-    for (const at of this.spansOf("inference")) {
-      const { model, usage } = this.data.spans[at].facts;
-      if (!usage) continue;
-      const sum = sums.get(model) ?? { calls: 0, fresh: 0, cached: 0, out: 0 };
-      sums.set(model, sum);
-      sum.calls++;
-      sum.fresh += Math.max(0, usage.input_tokens - usage.cached_input_tokens);
-      sum.cached += usage.cached_input_tokens;
-      sum.out += usage.output_tokens;
-    }
-    if (sums.size === 0) return [];
-    const hasPrices = [...sums.keys()].some((model) => this.data.prices[model]);
-    const rows = [...sums].map(([model, sum]) => {
-      const price = this.data.prices[model];
-      const cost = price ? (sum.fresh * price[0] + sum.cached * price[1] + sum.out * price[2]) / 1e6 : null;
-      const money = hasPrices ? [cost === null ? "" : cost.toFixed(4)] : [];
-      return [model, sum.calls, count(sum.fresh), count(sum.cached), count(sum.out), ...money];
-    });
-    const names = ["model", "requests", "new tokens in", "cached", "out", ...(hasPrices ? ["cost"] : [])];
-    const table = this.details.table(names, rows, rows.length);
-    return [element("h3", "", "Tokens by model"), table];
-  }
-
-  /** The size of the context at each request, and what was cached of it. */
-  tokens() {
-    const { spans } = this.data;
-    const calls = this.spansOf("inference").filter((at) => spans[at].facts.usage);
-    if (calls.length === 0) return [];
-    const size = (at) => spans[at].facts.usage.input_tokens + spans[at].facts.usage.output_tokens;
-    const most = Math.max(1, ...calls.map(size));
-    const bars = calls.slice(-400).map((at) => {
-      const usage = spans[at].facts.usage;
-      const bar = button("", () => this.details.onSelect(at), "bar");
-      const part = (name, tokens) => {
-        const piece = element("span", name);
-        piece.style.height = `${(100 * tokens) / most}%`;
-        return piece;
-      };
-      bar.append(part("out", usage.output_tokens), part("fresh", Math.max(0, usage.input_tokens - usage.cached_input_tokens)),
-        part("cached", usage.cached_input_tokens));
-      bar.title = `${spans[at].name}: ${count(usage.input_tokens)} in, ${count(usage.cached_input_tokens)} cached, ${count(usage.output_tokens)} out`;
-      bar.setAttribute("aria-label", bar.title);
-      return bar;
-    });
-    const note = element("p", "note", `Each bar is a request, up to ${count(most)} tokens: cached, new and answered.`);
-    return [element("h3", "", "Growth of the context"), element("div", "bars", ...bars), note];
-  }
-
-  messages() {
-    const { spans } = this.data;
-    const turns = this.spansOf("turn").sort((a, b) => spans[a].start - spans[b].start || spans[a].seq[0] - spans[b].seq[0]);
+    if (this.turns.length === 0) return [];
+    const start = Math.max(0, this.startingTurn());
     const list = element("div", "story");
-    let shown = 0;
-    const more = button("", () => next());
-    const next = () => {
-      for (const at of turns.slice(shown, shown + TURNS_AT_ONCE)) list.append(this.turn(at));
-      shown = Math.min(turns.length, shown + TURNS_AT_ONCE);
-      more.textContent = `Show more turns (${count(turns.length - shown)})`;
-      more.hidden = shown === turns.length;
+    this.showFrom(list, start);
+    const jumps = this.turns.length > 1 ? [this.jumpList(list, start)] : [];
+    return [element("h3", "", "What happened"), ...jumps, list];
+  }
+
+  /** The story begins at the last failure; without one, at the last thing worth a look, or at the end. */
+  startingTurn() {
+    const { spans, findings = [] } = this.data;
+    const failed = this.turns.findLastIndex((at) => this.hasFailed(at));
+    if (failed >= 0) return failed;
+    for (const finding of findings.toReversed()) {
+      const at = spans.findIndex((span) => span.id === finding.object);
+      const turn = at < 0 ? null : this.outcomes.turnOf(at);
+      if (this.places.has(turn)) return this.places.get(turn);
+    }
+    return this.turns.length - 1;
+  }
+
+  /** Whether a turn did not end well, or its last command did not. */
+  hasFailed(at) {
+    const { spans } = this.data;
+    if (!GOOD.includes(spans[at].status)) return true;
+    const requests = (this.details.children.get(at) ?? []).filter((one) => spans[one].kind === "inference");
+    const last = requests.at(-1);
+    if (last !== undefined && !GOOD.includes(spans[last].status)) return true;
+    const calls = requests.flatMap((one) => this.details.children.get(one) ?? []);
+    const call = calls.filter((one) => this.outcomes.commandsOf.has(one)).at(-1);
+    return call !== undefined && this.outcomes.isBad(call);
+  }
+
+  /** Shows turns from one on, with ways to the earlier and later ones. */
+  showFrom(list, start) {
+    let [from, to] = [start, start];
+    const earlier = button("", () => {
+      const first = Math.max(0, from - TURNS_AT_ONCE);
+      earlier.after(...this.turns.slice(first, from).map((at) => this.turn(at)));
+      from = first;
+      label();
+    });
+    const later = button("", () => more());
+    const more = () => {
+      const end = Math.min(this.turns.length, to + TURNS_AT_ONCE);
+      later.before(...this.turns.slice(to, end).map((at) => this.turn(at)));
+      to = end;
+      label();
     };
-    next();
-    return [list, more];
+    const label = () => {
+      earlier.textContent = `Show earlier turns (${count(from)})`;
+      earlier.hidden = from === 0;
+      later.textContent = `Show later turns (${count(this.turns.length - to)})`;
+      later.hidden = to === this.turns.length;
+    };
+    list.replaceChildren(earlier, later);
+    more();
+  }
+
+  /** The turns by their first words. */
+  jumpList(list, start) {
+    const { spans } = this.data;
+    const hasAgents = spans.filter((span) => span.kind === "thread").length > 1;
+    const entries = this.turns.slice(-MOST_JUMPS).map((at) => {
+      const place = this.places.get(spans[at].id);
+      const agent = hasAgents ? `${nameOf(spans[spans[at].thread])} ` : "";
+      const words = `${place + 1}. ${agent}${this.firstWords(at)}`;
+      const jump = button(words, () => {
+        this.showFrom(list, place);
+        list.scrollIntoView();
+      }, this.hasFailed(at) ? "jump bad" : "jump");
+      return element("li", "", jump);
+    });
+    const hidden = this.turns.length - entries.length;
+    const box = element("details", "fold jumps", element("summary", "", `Turns (${count(this.turns.length)}), shown from turn ${start + 1} on`),
+      hidden > 0 ? element("p", "note", `${count(hidden)} earlier ones are not listed.`) : null, element("ol", "", ...entries));
+    box.open = this.turns.length <= 12;
+    return box;
+  }
+
+  /** What a turn was asked. */
+  firstWords(at) {
+    const { spans, items } = this.data;
+    for (const call of this.requestsOf(at)) {
+      for (const place of this.freshOf(call)) {
+        const item = items[place];
+        if ((item.role === "user" || item.mail) && item.kind === "message" && !isContext(item)) return shorten(textOf(item), 70) || "…";
+      }
+    }
+    return spans[at].name;
+  }
+
+  requestsOf(turn) {
+    return (this.details.children.get(turn) ?? []).filter((child) => this.data.spans[child].kind === "inference");
+  }
+
+  /** The items that a request sent first. */
+  freshOf(at) {
+    return this.details.freshItems(at).filter((item) => this.firstSent.get(item) === at && !this.replaced.has(item));
   }
 
   turn(at) {
     const span = this.data.spans[at];
-    const bad = !GOOD.includes(span.status);
+    const isBad = !GOOD.includes(span.status);
     const agent = nameOf(this.data.spans[span.thread]);
     const head = element("header", "links", this.details.link(at), element("span", "", agent),
-      element("span", "", duration(span.end - span.start)), element("span", bad ? "badge bad" : "badge", span.status));
-    const box = element("section", bad ? "turn failed" : "turn", head);
-    const calls = this.details.children.get(at) ?? [];
-    for (const call of calls.filter((child) => this.data.spans[child].kind === "inference")) box.append(...this.exchange(call));
+      element("span", "", duration(span.end - span.start)), element("span", isBad ? "badge bad" : "badge", span.status));
+    const box = element("section", isBad ? "turn failed" : "turn", head);
+    const requests = this.requestsOf(at);
+    const compactions = this.byTurn.compactions.get(span.id) ?? [];
+    const events = [
+      ...requests.map((call) => ({ at: this.data.spans[call].start, parts: () => this.exchange(call) })),
+      ...(this.byTurn.notices.get(span.id) ?? []).map((notice) => ({ at: notice.at, parts: () => [this.notice(notice)] })),
+      ...compactions.map((one) => ({ at: one.at, parts: () => this.compaction(one) })),
+      ...this.failedCompactions(at, compactions).map((call) => ({ at: this.data.spans[call].end, parts: () => this.failedCompaction(call) })),
+    ].sort((a, b) => a.at - b.at);
+    let first = Math.max(0, events.length - REQUESTS_AT_ONCE);
+    const body = element("div", "", ...events.slice(first).flatMap((event) => event.parts()));
+    if (first > 0) {
+      const more = button(`Show the beginning of the turn (${count(first)} steps)`, () => {
+        more.remove();
+        body.prepend(...events.slice(0, first).flatMap((event) => event.parts()));
+        first = 0;
+      });
+      box.append(more);
+    }
+    box.append(body);
     return box;
   }
 
   exchange(at) {
     const span = this.data.spans[at];
-    const fresh = this.details.freshItems(at).filter((item) => this.data.items[item].kind !== "reasoning");
-    const parts = [...fresh, ...span.response].map((item) => this.message(item, span.thread)).filter(Boolean);
+    const fresh = this.freshOf(at).filter((item) => this.data.items[item].kind !== "reasoning");
+    const parts = [...fresh, ...span.response].map((item) => this.message(item)).filter(Boolean);
     if (!GOOD.includes(span.status)) {
-      parts.push(element("p", "bad", "The request failed: ", span.facts.error ?? span.status, " ", this.details.link(at)));
+      const error = span.facts.error ? errorText(span.facts.error) : span.status;
+      parts.push(element("p", "bad", "The request failed: ", shorten(error, 400), " ", this.details.link(at)));
     }
     return parts;
   }
 
   /** An item as people read it. Instructions and context are folded away, and so is what only the model can read. */
-  message(at, thread) {
+  message(at) {
     const item = this.data.items[at];
-    const text = item.parts.filter((part) => part.kind !== "encoded").map((part) => part.text).join("\n");
-    if (item.kind === "function_call_output" || item.kind === "custom_tool_call_output") return this.folded(`Result of ${item.call ?? "a call"}: ${shorten(text, 90)}`, text, item);
-    if (item.kind === "function_call" || item.kind === "custom_tool_call") return this.call(item, text, thread);
+    const text = textOf(item);
+    if (item.kind.endsWith("_call_output")) return this.result(item, text);
+    if (item.kind === "function_call" || item.kind === "custom_tool_call") return this.call(item, text);
     if (item.kind === "reasoning") return text ? this.folded("Reasoning", text, item) : null;
-    const isContext = item.role === "developer" || item.role === "system" || /^<[a-z_ ]+>|^# AGENTS/.test(text.trim());
-    if (isContext) return this.folded(`Context: ${shorten(text, 60)}`, text, item);
+    if (item.kind === "compaction_marker") return null;
+    if (isContext(item)) return this.folded(`Context: ${shorten(text, 60)}`, text, item);
     const who = item.mail ? `${item.mail[0]} → ${item.mail[1]}` : item.role;
-    return element("article", `item ${item.role}`, element("header", "", element("b", "", who)), element("pre", "", marked(text, this.details.words)));
+    return element("article", `item ${item.role}`, element("header", "", element("b", "", who)), longText(text, this.details.words));
   }
 
   folded(title, text, item) {
-    const lines = text.split("\n").length;
-    const box = element("details", `fold ${item.role}`, element("summary", "", title, element("span", "note", `${count(lines)} lines`)));
-    box.addEventListener("toggle", () => {
-      if (box.open && !box.querySelector("pre")) box.append(element("pre", "", marked(text, this.details.words)));
-    });
-    return box;
+    return foldedText(title, text, item.role, this.details.words);
   }
 
-  call(item, text, thread) {
-    const at = this.toolOfCall.get(`${thread} ${item.call}`);
-    const span = at === undefined ? null : this.data.spans[at];
-    const head = element("header", "links", element("b", "", "tool"), span ? this.details.link(at) : item.call ?? "");
-    if (span && !GOOD.includes(span.status)) head.append(element("span", "badge bad", span.status));
-    const box = element("article", "item tool", head);
-    box.append(text.includes("*** Begin Patch") ? patch(text) : element("pre", "", marked(commandOf(text), this.details.words)));
-    return box;
+  /** The result of a call that no span is known of; any other stands behind its call. */
+  result(item, text) {
+    if (this.outcomes.spanOf(item) !== undefined) return null;
+    return this.folded(`Result of ${shorten(item.call ?? "a call", 40)}: ${shorten(textIn(text), 90)}`, textIn(text), item);
   }
 
-  /** The system prompt and the tools of the first request. */
-  request() {
-    const first = this.spansOf("inference")[0];
-    if (first === undefined) return [];
-    const place = (this.data.spans[first].payloads ?? []).find(([label]) => label === "request");
-    const payload = place && this.data.payloads[place[1]];
-    if (!payload?.body || payload.cut) return [];
-    let request = null;
-    try {
-      request = JSON.parse(payload.body);
-    } catch {
-      return [];
+  /** A call with its outcome in one line, and behind it what it was given and what came of it. */
+  call(item, text) {
+    const at = this.outcomes.spanOf(item);
+    if (at === undefined) {
+      const line = text.includes("*** Begin Patch") ? patchText(commandOf(text)) : shorten(commandOf(text), 200);
+      return foldedBox("fold call", [element("code", "", line)], () =>
+        [text.includes("*** Begin Patch") ? patch(text) : longText(readableText(text), this.details.words)]);
     }
-    const parts = [];
-    if (request.instructions) {
-      parts.push(element("h3", "", "System prompt"), this.folded("Instructions", request.instructions, { role: "system" }));
-    }
-    if (request.tools?.length) {
-      parts.push(element("h3", "", `Tools (${request.tools.length})`));
-      for (const tool of request.tools) {
-        parts.push(this.folded(tool.name ?? tool.type, JSON.stringify(tool, null, 2), { role: "tool" }));
-      }
-    }
-    return parts;
+    return this.outcome(at, item);
   }
 
-  /** Agents below the agents that started them, each with how many turns it had. */
-  tree() {
+  outcome(at, item) {
+    const { details, outcomes } = this;
+    const cell = item === null ? undefined : this.cellOf(at, item);
+    const shown = cell ?? at;
+    const isBad = outcomes.isBad(at) || outcomes.isBad(shown);
+    const line = element("code", isBad ? "bad" : "", outcomes.line(shown));
+    const box = foldedBox(isBad ? "fold call failed" : "fold call", [line], () =>
+      [element("div", "links", details.link(at)), ...outcomes.body(at, item, details.words)]);
+    const inside = (details.children.get(shown) ?? []).filter((one) => this.data.spans[one].kind === "tool");
+    if (this.data.spans[shown].kind !== "cell" || inside.length === 0) return box;
+    const rest = inside.length > REQUESTS_AT_ONCE ? [element("p", "note", `${count(inside.length - REQUESTS_AT_ONCE)} more calls.`)] : [];
+    return element("div", "nested", box, ...inside.slice(0, REQUESTS_AT_ONCE).map((one) => this.outcome(one, null)), ...rest);
+  }
+
+  /** The script that a call is. */
+  cellOf(at, item) {
+    const list = this.outcomes.ofCall.get(`${item.thread} ${item.call}`) ?? [];
+    return list.find((one) => this.data.spans[one].kind === "cell" && this.data.spans[one].start >= this.data.spans[at].start)
+      ?? list.find((one) => this.data.spans[one].kind === "cell");
+  }
+
+  /** What happened beside the conversation. */
+  notice(notice) {
+    const text = shorten(errorText(notice.text), 240);
+    const answer = notice.answer ? ` → ${shorten(notice.answer, 80)}` : "";
+    const waited = notice.waited === undefined ? "" : `, after ${duration(notice.waited)}`;
+    return element("p", notice.kind === "error" ? "aside bad" : "aside", element("b", "", notice.kind), ` ${text}${answer}${waited}`);
+  }
+
+  /** A compaction: what the context was, what it became, and what is gone. */
+  compaction(one) {
+    const { items, spans } = this.data;
+    const after = new Set(one.after);
+    const texts = new Set(one.after.map((item) => textOf(items[item])));
+    const known = new Set(one.before);
+    const dropped = one.before.filter((item) => !after.has(item) && !texts.has(textOf(items[item])));
+    const before = new Set(one.before.map((item) => textOf(items[item])));
+    const added = one.after.filter((item) => !known.has(item) && !before.has(textOf(items[item])) && textOf(items[item]) !== "");
+    const thread = spans.findIndex((span) => span.kind === "thread" && span.id === one.thread);
+    const [was, became] = [this.tokensAround(thread, one.at, -1), this.tokensAround(thread, one.at, 1)];
+    const side = (name, list, tokens) => element("div", "", element("b", "", name),
+      ` ${count(list.length)} items${tokens === null ? "" : `, ${count(tokens)} tokens`}`);
+    const card = element("section", "compaction", element("h4", "", "The context was compacted"),
+      element("div", "sides", side("before", one.before, was), side("after", one.after, became)));
+    for (const item of added.slice(0, 4)) card.append(this.folded("Summary", textOf(items[item]), items[item]));
+    if (dropped.length > 0) {
+      card.append(foldedBox("fold", [`Dropped (${count(dropped.length)})`], () => {
+        const list = dropped.slice(0, 200).map((item) => this.details.item(item, false));
+        const rest = dropped.length - list.length;
+        return rest > 0 ? [...list, element("p", "note", `${count(rest)} more.`)] : list;
+      }));
+    }
+    const links = one.requests.map((id) => spans.findIndex((span) => span.kind === "compaction" && span.id === id)).filter((at) => at >= 0);
+    if (links.length > 0) card.append(element("div", "links", ...links.map((at) => this.details.link(at))));
+    return [element("hr", "break"), card];
+  }
+
+  /** The tokens of the last request before a time, or the first one after it. */
+  tokensAround(thread, time, direction) {
     const { spans } = this.data;
-    const parents = new Map();
-    for (const at of this.spansOf("thread")) {
-      const up = spans[at].parent === undefined ? null : spans[spans[at].parent].thread;
-      if (!parents.has(up)) parents.set(up, []);
-      parents.get(up).push(at);
-    }
-    const turns = new Map();
-    for (const at of this.spansOf("turn")) turns.set(spans[at].thread, (turns.get(spans[at].thread) ?? 0) + 1);
-    const below = (up, depth) => {
-      const list = element("ul", "tree");
-      for (const at of depth < 32 ? parents.get(up) ?? [] : []) {
-        const item = element("li", "", this.details.link(at), ` ${count(turns.get(at) ?? 0)} turns`);
-        if (parents.has(at)) item.append(below(at, depth + 1));
-        list.append(item);
-      }
-      return list;
-    };
-    return below(null, 0);
+    const calls = spans.filter((span) => span.kind === "inference" && span.thread === thread && span.facts.usage);
+    const found = direction < 0 ? calls.findLast((span) => span.start <= time) : calls.find((span) => span.start >= time);
+    return found ? found.facts.usage.input_tokens : null;
   }
+
+  failedCompactions(turn, installed) {
+    const { spans } = this.data;
+    const known = new Set(installed.flatMap((one) => one.requests));
+    return (this.details.children.get(turn) ?? []).filter((at) =>
+      spans[at].kind === "compaction" && !GOOD.includes(spans[at].status) && !known.has(spans[at].id));
+  }
+
+  failedCompaction(at) {
+    return [element("p", "aside bad", "A compaction failed: ", shorten(this.outcomes.failure(at), 240), " ", this.details.link(at))];
+  }
+}
+
+/** Whether an item is context that programs wrote. */
+function isContext(item) {
+  return item.role === "developer" || item.role === "system" || /^<[a-z_ ]+>|^# AGENTS/.test(textOf(item).trimStart().slice(0, 200));
 }
 
 /** The message in an error that is JSON, or the error as it is. */

@@ -6,10 +6,11 @@ const AXIS = 24;
 const KINDS = ["turn", "inference", "compaction", "cell", "tool", "command", "terminal"];
 
 class Timeline {
-  constructor(section, data, onSelect) {
+  constructor(section, data, onSelect, outcomes) {
     this.section = section;
     this.data = data;
     this.onSelect = onSelect;
+    this.outcomes = outcomes;
     this.canvas = section.querySelector("canvas");
     this.tip = section.querySelector("#tip");
     this.shown = new Set(KINDS);
@@ -32,7 +33,9 @@ class Timeline {
     this.rowOf = new Map();
     const threads = spans.map((span, at) => at).filter((at) => spans[at].thread === at);
     const byThread = new Map(threads.map((at) => [at, []]));
+    const outcomes = this.outcomes();
     spans.forEach((span, at) => {
+      if (outcomes.shownBy(at) !== at) return;
       if (span.thread !== at && this.shown.has(span.kind)) byThread.get(span.thread)?.push(at);
     });
     for (const thread of threads) {
@@ -117,7 +120,7 @@ class Timeline {
     const open = span.open ? ", no end" : "";
     const at = duration(span.start - this.data.start);
     this.tip.textContent =
-      `${span.kind}: ${shorten(span.name, 160)}\n${duration(span.end - span.start)}${open} · at ${at} · ${span.status}`;
+      `${span.kind}: ${shorten(nameOf(span), 160)}\n${duration(span.end - span.start)}${open} · at ${at} · ${span.status}`;
     const left = Math.min(event.offsetX + 14, this.width - this.tip.offsetWidth - 8);
     const below = event.offsetY + 18;
     const fits = below + this.tip.offsetHeight < this.section.clientHeight;
@@ -247,7 +250,46 @@ class Timeline {
       if (y + ROW < AXIS || y > height) continue;
       this.paintRow(pen, colour, row, y);
     }
+    this.paintWaits(pen, colour);
     this.paintEdges(pen, colour);
+    pen.restore();
+  }
+
+  /** Hatches the time in which an agent waited for a person: no work was done. */
+  paintWaits(pen, colour) {
+    const { spans, notices } = this.data;
+    const turns = new Map(spans.map((span, at) => [span.kind === "turn" ? span.id : "", at]));
+    pen.save();
+    pen.beginPath();
+    pen.rect(GUTTER, AXIS, this.width - GUTTER, this.section.clientHeight);
+    pen.clip();
+    pen.strokeStyle = colour("back");
+    pen.lineWidth = 2;
+    for (const notice of notices) {
+      const turn = notice.turn ? turns.get(notice.turn) : undefined;
+      if (notice.waited === undefined || turn === undefined) continue;
+      const call = notice.call ? this.outcomes().ofCall.get(`${spans[spans[turn].thread].id} ${notice.call}`) ?? [] : [];
+      for (const at of [turn, ...call]) this.hatch(pen, at, notice.at, notice.at + notice.waited);
+    }
+    pen.restore();
+  }
+
+  hatch(pen, at, from, to) {
+    const row = this.rows[this.rowOf.get(at)];
+    const span = this.data.spans[at];
+    const [left, right] = [Math.max(GUTTER, this.x(Math.max(from, span.start))), Math.min(this.width, this.x(Math.min(to, span.end)))];
+    if (!row || right - left < 2) return;
+    const top = AXIS + row.top - this.top + 2;
+    pen.save();
+    pen.beginPath();
+    pen.rect(left, top, right - left, ROW - 4);
+    pen.clip();
+    pen.beginPath();
+    for (let x = left - ROW; x < right; x += 6) {
+      pen.moveTo(x, top + ROW);
+      pen.lineTo(x + ROW, top);
+    }
+    pen.stroke();
     pen.restore();
   }
 
@@ -300,7 +342,7 @@ class Timeline {
 
   paintSpan(pen, colour, at, left, right, y) {
     const span = this.data.spans[at];
-    const bad = !["completed", "running"].includes(span.status);
+    const bad = this.outcomes().isBad(at);
     pen.globalAlpha = this.dimmed(at) ? 0.16 : 1;
     pen.fillStyle = colour(span.kind);
     const [top, height] = [y + 2, ROW - 4];
@@ -318,8 +360,8 @@ class Timeline {
     }
     const inside = Math.max(left, GUTTER) + 5;
     if (right - inside > 24) {
-      pen.fillStyle = document.documentElement.classList.contains("light") ? "#10151d" : "#fff";
-      pen.fillText(fitText(pen, span.name, right - inside - 4), inside, y + ROW / 2 + 0.5);
+      pen.fillStyle = isLight() ? "#10151d" : "#fff";
+      pen.fillText(fitText(pen, nameOf(span), right - inside - 4), inside, y + ROW / 2 + 0.5);
     }
     if (at === this.selected) {
       pen.globalAlpha = 1;

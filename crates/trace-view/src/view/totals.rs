@@ -11,6 +11,9 @@ pub(super) struct Totals {
     inferences: i64,
     tools: i64,
     commands: i64,
+    /// Commands whose exit code is not 0.
+    exit_codes: i64,
+    /// What did not end as it should, without those commands.
     failed: i64,
     input_tokens: i64,
     cached_tokens: i64,
@@ -25,8 +28,11 @@ impl Totals {
     /// What a span adds.
     pub(super) fn of(span: &Span<'_>, end: i64) -> Self {
         let mut totals = Self {
+            exit_codes: i64::from(span.exit_code().is_some_and(|code| code != 0)),
             // A terminal fails with its command.
-            failed: i64::from(span.has_failed() && span.kind != SpanKind::Terminal),
+            failed: i64::from(
+                span.has_failed() && span.kind != SpanKind::Terminal && span.exit_code().is_none(),
+            ),
             ..Self::default()
         };
         let taken = end - span.window.started_at_unix_ms;
@@ -75,6 +81,7 @@ impl Totals {
             (&mut self.inferences, other.inferences),
             (&mut self.tools, other.tools),
             (&mut self.commands, other.commands),
+            (&mut self.exit_codes, other.exit_codes),
             (&mut self.failed, other.failed),
             (&mut self.input_tokens, other.input_tokens),
             (&mut self.cached_tokens, other.cached_tokens),

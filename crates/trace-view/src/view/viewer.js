@@ -3,6 +3,15 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
 
+/** Steps that the timeline as text has at most. */
+const MOST_AS_TEXT = 300;
+
+/** Whether light colours are shown: by choice, else by the setting of the system. */
+function isLight() {
+  const { classList } = document.documentElement;
+  return classList.contains("light") || (!classList.contains("dark") && matchMedia("(prefers-color-scheme: light)").matches);
+}
+
 const KEYS = [
   ["/", "search"], ["n  N", "next, previous match"], ["Esc", "leave the search, or go to the overview"],
   ["j  k", "next, previous span"], ["u", "what the span ran inside"], ["z", "zoom to the span"],
@@ -17,10 +26,12 @@ class Viewer {
     this.matches = null;
     this.sort();
     this.details = new Details(byId("details"), data, (at) => this.select(at));
-    this.timeline = new Timeline(byId("timeline"), data, (at) => this.select(at));
+    const outcomes = () => this.details.outcomes;
+    this.timeline = new Timeline(byId("timeline"), data, (at) => this.select(at), outcomes);
     this.timeline.dimmed = (at) => this.isDimmed(at);
     this.showHead();
     this.showKinds();
+    this.showAsText();
     this.listen();
     this.fromAddress();
   }
@@ -42,6 +53,7 @@ class Viewer {
     timeline.layOut();
     this.showHead();
     this.showKinds();
+    this.showAsText();
     this.matches = this.words ? new Set(this.order.filter((at) => this.hasWords(at, this.words))) : null;
     const top = details.section.scrollTop;
     details.show(this.selected, this.words ?? "", this.hits());
@@ -68,14 +80,18 @@ class Viewer {
     total(count(totals.tools), `tool calls, ${duration(totals.tool_ms)}`);
     total(count(totals.input_tokens), `tokens in, ${count(totals.cached_tokens)} cached`);
     total(count(totals.output_tokens), `tokens out, ${count(totals.reasoning_tokens)} reasoning`);
+    const waited = data.notices.reduce((sum, notice) => sum + Math.max(0, notice.waited ?? 0), 0);
+    if (waited > 0) total(duration(waited), "waiting for a person");
     if (totals.failed > 0) total(count(totals.failed), "not completed", true);
+    if (totals.exit_codes > 0) total(count(totals.exit_codes), totals.exit_codes === 1 ? "exit code not 0" : "exit codes not 0", true);
     if (trace.damaged) total(count(data.problems.length), "problems", true);
   }
 
   showKinds() {
     byId("kinds").replaceChildren();
     for (const kind of KINDS) {
-      const number = data.spans.filter((span) => span.kind === kind).length;
+      const { outcomes } = this.details;
+      const number = data.spans.filter((span, at) => span.kind === kind && outcomes.shownBy(at) === at).length;
       if (number === 0) continue;
       const chip = button(`${kind} ${count(number)}`, () => {
         const on = chip.getAttribute("aria-pressed") !== "true";
@@ -91,8 +107,26 @@ class Viewer {
     }
   }
 
+  /** The timeline as a list for those who do not see it. */
+  showAsText() {
+    const { outcomes } = this.details;
+    const list = this.order.filter((at) => outcomes.shownBy(at) === at && data.spans[at].kind !== "terminal");
+    // The last ones are the ones that matter in a long session.
+    const shown = list.slice(-MOST_AS_TEXT);
+    const entries = shown.map((at) => {
+      const span = data.spans[at];
+      const agent = span.kind === "thread" ? "" : ` of ${nameOf(data.spans[span.thread])}`;
+      const isCall = span.kind === "tool" || span.kind === "cell";
+      const what = isCall ? outcomes.line(at) : `${shorten(nameOf(span), 120)}, ${duration(span.end - span.start)}, ${span.status}`;
+      return element("li", "", `at ${duration(span.start - data.start)}: ${span.kind}${agent}: ${what}`);
+    });
+    const hidden = list.length - shown.length;
+    byId("timeline-text").replaceChildren(...(hidden > 0 ? [element("li", "", `${count(hidden)} earlier steps are not listed`)] : []), ...entries);
+  }
+
   listen() {
     const { timeline } = this;
+    matchMedia("(prefers-color-scheme: light)").addEventListener("change", () => timeline.draw());
     byId("search").addEventListener("input", () => {
       clearTimeout(this.typing);
       this.typing = setTimeout(() => this.search(), 150);
@@ -111,7 +145,8 @@ class Viewer {
 
   /** What the address names: a span by its kind and id, which are the same in every page of a bundle. */
   fromAddress() {
-    const at = data.spans.findIndex((_, place) => this.address(place) === location.hash);
+    const place = data.spans.findIndex((_, one) => this.address(one) === location.hash);
+    const at = place < 0 ? place : this.details.outcomes.shownBy(place);
     if (at !== this.selected || !this.isShown) this.show(at < 0 ? null : at);
   }
 
@@ -119,7 +154,8 @@ class Viewer {
     return `#${data.spans[at].kind}/${encodeURIComponent(data.spans[at].id)}`;
   }
 
-  select(at) {
+  select(place) {
+    const at = place === null ? null : this.details.outcomes.shownBy(place);
     const wanted = at === null ? "" : this.address(at);
     if (location.hash !== wanted) history.pushState(null, "", wanted || "#");
     this.show(at);
@@ -134,8 +170,7 @@ class Viewer {
   }
 
   isDimmed(at) {
-    const span = data.spans[at];
-    if (byId("failed").checked && ["completed", "running"].includes(span.status)) return true;
+    if (byId("failed").checked && !this.details.outcomes.isBad(at)) return true;
     return this.matches !== null && !this.matches.has(at);
   }
 
@@ -157,6 +192,8 @@ class Viewer {
   hasWords(at, words) {
     const span = data.spans[at];
     const holds = (text) => text.toLowerCase().includes(words);
+    const commands = this.details.outcomes.commandsOf.get(at) ?? [];
+    if (commands.some((command) => this.hasWords(command, words))) return true;
     if (holds(span.name) || holds(span.id) || holds(span.kind)) return true;
     if (holds(Object.values(span.facts).map((fact) => JSON.stringify(fact)).join(" "))) return true;
     if ((span.texts ?? []).some(([, text]) => holds(text))) return true;
@@ -178,7 +215,10 @@ class Viewer {
   }
 
   changeTheme() {
-    document.documentElement.classList.toggle("light");
+    const { classList } = document.documentElement;
+    const wasLight = isLight();
+    classList.toggle("light", !wasLight);
+    classList.toggle("dark", wasLight);
     this.timeline.draw();
   }
 

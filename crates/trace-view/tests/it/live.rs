@@ -75,10 +75,17 @@ fn named(data: &Value) -> BTreeSet<String> {
         edge["payloads"] = names_in("payloads", &edge["payloads"]);
         all.insert(format!("edge {edge}"));
     }
+    for compaction in list("compactions") {
+        let mut compaction = compaction.clone();
+        for side in ["before", "after"] {
+            compaction[side] = names_in("items", &compaction[side]);
+        }
+        all.insert(format!("compaction {compaction}"));
+    }
     for name in ["payloads", "notices"] {
         all.extend(list(name).iter().map(|element| format!("{name} {element}")));
     }
-    for name in ["trace", "start", "end", "totals"] {
+    for name in ["trace", "start", "end", "totals", "quiet_hooks"] {
         all.insert(format!("{name} {}", data[name]));
     }
     all
@@ -201,7 +208,8 @@ fn an_update_sends_what_is_new() {
         follower.poll().unwrap();
         view.update(&mut follower).unwrap();
         let mut browser = Browser(json!({
-            "spans": [], "items": [], "edges": [], "payloads": [], "notices": [], "problems": [],
+            "spans": [], "items": [], "edges": [], "payloads": [], "notices": [], "compactions": [],
+            "problems": [],
         }));
         sent.push(browser.apply(&view.changes(before).unwrap()));
     }
