@@ -405,6 +405,42 @@ async fn patterns_that_cannot_be_used_close_what_they_are_about() {
 }
 
 #[tokio::test]
+async fn patterns_hold_for_commands_of_clients_while_other_settings_are_invalid() {
+    if !hides() {
+        return;
+    }
+    let top = tempfile::tempdir_in("/var/tmp").unwrap();
+    fs::write(top.path().join(".env"), SECRET).unwrap();
+    for (settings, is_refused) in [
+        ("model = 5\n[secrets]\ndeny_read = ['**/.env']", false),
+        ("[secrets]\ndeny_reads = ['**/.env']", true),
+        ("[secret]\ndeny_read = ['**/.env']", true),
+        ("[secrets]\ndeny_read = '**/.env'", true),
+        ("[secrets]\ndeny_read = ['**/.env'", true),
+    ] {
+        let home = home_with(settings);
+        let mut server = AppServer::start(PROGRAM, home.path()).unwrap();
+        server.initialize_experimental().await;
+        for (method, named) in [("command/exec", "command"), ("gitDiffToRemote", "cwd")] {
+            let params = match named {
+                "command" => json!({
+                    "command": ["cat", ".env"],
+                    "cwd": top.path(),
+                    "sandboxPolicy": { "type": "readOnly" },
+                }),
+                _ => json!({ "cwd": top.path() }),
+            };
+            let reply = server.call(method, params).await.unwrap();
+            let shown = reply.to_string();
+            assert!(!shown.contains(SECRET), "{settings}: {shown}");
+            let closed = shown.contains("`secrets.deny_read` hides is not known");
+            assert_eq!(closed, is_refused, "{settings}: {shown}");
+        }
+        server.finish().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn instructions_that_are_links_show_no_hidden_file() {
     let settings = "approval_policy = 'never'\nsandbox_mode = 'workspace-write'";
     let mut test = HiddenTest::with(settings, PATTERNS, None).await;

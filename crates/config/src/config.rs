@@ -51,6 +51,7 @@ use crate::feature_levels::{DeprecationNotice, FeatureLevel, deprecation_notices
 use crate::features::FeatureSet;
 use crate::project_docs::ProjectDocSettings;
 use crate::requirements::{RequirementViolation, Requirements};
+use crate::restrictions;
 use crate::schema::{AppsFile, ClientRelease, Discoverable};
 use crate::stack::{LayerStack, MergedTables};
 use crate::trust::TrustLevel;
@@ -138,11 +139,13 @@ impl Config {
         Self::from_stack(&stack, request)
     }
 
-    /// Builds the configuration of a server whose files cannot be used, from defaults and flags. Requirements that can be
-    /// read still apply.
+    /// Builds the configuration of a server whose files cannot be used, from defaults and flags. Requirements and
+    /// restrictions that can be read still apply; where one cannot be read, what it is about is closed.
     pub fn without_files(request: LoadRequest<'_>) -> Result<Self, ConfigError> {
-        let stack = LayerStack::without_files(request.env, request.cwd, request.flags);
+        let (stack, unknown) = LayerStack::without_files(request.env, request.cwd, request.flags);
         let mut config = Self::from_stack(&stack, request)?;
+        config.account.unknown_restriction = unknown.logins;
+        config.secrets.unknown = unknown.hidden_files;
         if let Some(limit) = network::limit_of_unusable(request) {
             config.policy.network_limits.add(limit);
         }
@@ -165,6 +168,7 @@ impl Config {
             unknown_keys,
             warnings: unknown_values,
         } = decode_file(stack, &merged)?;
+        restrictions::refuse_misspelt(stack)?;
         if request.flags.requires_known_settings() {
             unknown_settings::refuse(stack, &unknown_keys)?;
         }

@@ -37,6 +37,7 @@ mod project_layers;
 mod project_scope;
 mod read;
 mod requirements;
+mod restrictions;
 pub mod schema;
 mod settings_schema;
 mod source;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use toml::{Table, Value};
 
-use crate::decode::decode;
 use crate::environment::Environment;
 use crate::error::ConfigError;
 use crate::layer::Layer;
@@ -18,7 +17,8 @@ use crate::project_scope::MCP_SERVERS;
 use crate::read::read_bounded;
 use crate::requirements;
 use crate::requirements::Requirements;
-use crate::schema::{ConfigFile, PROFILE_KEYS};
+use crate::restrictions::{UnknownRestrictions, restrictions_of};
+use crate::schema::PROFILE_KEYS;
 use crate::source::{CONFIG_FILE, LayerSource};
 use crate::trust::{TrustLevel, TrustRules};
 
@@ -88,21 +88,41 @@ impl LayerStack {
         })
     }
 
-    /// Only the layers that need no files, which are flags, and what files say about who may log in.
-    pub(crate) fn without_files(env: &Environment, cwd: Option<&Path>, flags: &Overrides) -> Self {
+    /// Only the layers that need no files, which are flags, and what files restrict.
+    pub(crate) fn without_files(
+        env: &Environment,
+        cwd: Option<&Path>,
+        flags: &Overrides,
+    ) -> (Self, UnknownRestrictions) {
         let requirements = managed_layers(env)
             .and_then(|managed| Ok(requirements::load(env, &sources_and_tables(&managed))?))
             .unwrap_or_else(|_| Requirements::unreadable());
-        let mut layers = restrictions(env);
+        let mut unknown = UnknownRestrictions::default();
+        let mut restrictions = |layers: Result<Vec<Layer>, ConfigError>| {
+            let layers = layers.unwrap_or_else(|error| {
+                unknown.add_file(&error);
+                Vec::new()
+            });
+            let home = env.user_home.as_deref();
+            let of_layer = |layer| restrictions_of(layer, home, &mut unknown);
+            layers.iter().flat_map(of_layer).collect::<Vec<_>>()
+        };
+        let system = system_layer(env).map(|layer| layer.into_iter().collect());
+        let mut layers = restrictions(system);
+        if !flags.ignores_user_file() {
+            layers.extend(restrictions(user_layer(env).map(|layer| vec![layer])));
+        }
         layers.extend(flag_layer(env, cwd, flags));
-        Self {
+        layers.extend(restrictions(managed_layers(env)));
+        let stack = Self {
             layers,
             requirements,
             project: None,
             trust: None,
             trusted_folders: Vec::new(),
             ignores_rules: flags.ignores_rules(),
-        }
+        };
+        (stack, unknown)
     }
 
     /// The layers, lowest precedence first, including disabled ones.
@@ -229,22 +249,6 @@ fn merged<'a>(layers: impl Iterator<Item = &'a Layer>) -> Table {
         merge(&mut table, &layer.effective_table());
     }
     table
-}
-
-/// Settings that restrict logins. They hold even if nothing else of their files can be used.
-const RESTRICTIONS: [&str; 2] = ["forced_login_method", "forced_chatgpt_workspace_id"];
-
-/// The layers of files that can be read, with nothing but their restrictions of logins.
-fn restrictions(env: &Environment) -> Vec<Layer> {
-    let files = [system_layer(env), user_layer(env).map(Some)];
-    let layers = files.into_iter().filter_map(|layer| layer.ok().flatten());
-    let layers = layers.chain(managed_layers(env).unwrap_or_default());
-    let restrictions = layers.map(|mut layer| {
-        layer.table.retain(|key, _| RESTRICTIONS.contains(&key));
-        layer
-    });
-    let is_valid = |layer: &Layer| decode::<ConfigFile>(&layer.table).is_ok();
-    restrictions.filter(is_valid).collect()
 }
 
 fn system_layer(env: &Environment) -> Result<Option<Layer>, ConfigError> {

@@ -68,6 +68,7 @@ pub fn login_settings(config: &Config) -> LoginSettings {
         CredentialsStore::Ephemeral => StoreKind::Ephemeral,
     };
     settings.forced_method = config.account.forced_login_method;
+    settings.unknown_restriction = config.account.unknown_restriction.clone();
     settings.forced_workspaces = config.account.forced_workspaces.clone();
     settings.backend_url = config.account.chatgpt_base_url.clone();
     settings.personal_token = non_blank("CODEX_ACCESS_TOKEN").map(|token| token.trim().into());

@@ -33,6 +33,8 @@ pub enum FindError {
     TooManyHidden { setting: String },
     #[error("{file} cannot be used, so everything in its folder is hidden: {problem}")]
     IgnoreFile { file: String, problem: String },
+    #[error("what {setting} hides is not known, so it is closed: {problem}")]
+    Settings { setting: String, problem: String },
     #[error("{setting} hides {path}, in which commands run")]
     Workspace { setting: String, path: String },
     #[error(transparent)]
@@ -84,6 +86,12 @@ impl HiddenFiles {
         }
     }
 
+    /// Where it is not known what settings hide: everything is hidden, and nothing can be found.
+    #[must_use]
+    pub fn unknown(problem: &str) -> Self {
+        Self::new(vec![PatternList::of_unknown_settings(problem)])
+    }
+
     /// The patterns that apply in a workspace.
     #[must_use]
     pub fn rules(&self, workspace: &[WorkspaceFolder]) -> HidingRules {
@@ -133,9 +141,16 @@ impl HiddenFiles {
     pub fn find(&self, rules: &HidingRules) -> Result<Vec<HiddenPath>, FindError> {
         for list in &rules.lists {
             if let Some(problem) = &list.mistake {
-                return Err(FindError::IgnoreFile {
-                    file: list.owner.name(),
-                    problem: problem.clone(),
+                let (name, problem) = (list.owner.name(), problem.clone());
+                return Err(match list.owner {
+                    PatternOwner::Project(_) => FindError::IgnoreFile {
+                        file: name,
+                        problem,
+                    },
+                    _ => FindError::Settings {
+                        setting: name,
+                        problem,
+                    },
                 });
             }
         }

@@ -52,7 +52,7 @@ pub struct PatternList {
     lines: Gitignore,
     /// The text of a project's file.
     source: String,
-    /// What cannot be read in a project's file. Then everything below its folder is hidden.
+    /// What cannot be read. Then everything below the folder is hidden.
     pub(crate) mistake: Option<String>,
     pub(crate) places: Vec<PatternPlace>,
 }
@@ -80,6 +80,18 @@ impl PatternList {
     /// The home folder cannot be part of patterns.
     pub fn built_in(home: &Path) -> Result<Self, PatternError> {
         Self::of_patterns(PatternOwner::BuiltIn, built_in::patterns(home))
+    }
+
+    /// Settings that cannot be read: they hide everything.
+    pub(crate) fn of_unknown_settings(problem: &str) -> Self {
+        Self {
+            owner: PatternOwner::Settings,
+            folder: None,
+            lines: Gitignore::empty(),
+            source: String::new(),
+            mistake: Some(problem.to_owned()),
+            places: Vec::new(),
+        }
     }
 
     fn of_patterns(owner: PatternOwner, patterns: Vec<Pattern>) -> Result<Self, PatternError> {

@@ -180,6 +180,7 @@ impl Accounts {
     /// # Errors
     /// The key is blank, not allowed, or cannot be stored.
     pub fn log_in_with_api_key(&self, key: &str) -> Result<(), LoginError> {
+        self.refuse_without_restrictions()?;
         self.refuse_beside_external()?;
         if self.settings.forced_method == Some(ForcedLoginMethod::Chatgpt) {
             let text = "API key login is disabled. Use ChatGPT login instead.";
@@ -205,6 +206,7 @@ impl Accounts {
     /// # Errors
     /// The tokens are not valid or not allowed.
     pub fn log_in_with_tokens(&self, tokens: &ExternalTokens) -> Result<(), LoginError> {
+        self.refuse_without_restrictions()?;
         if self.settings.forced_method == Some(ForcedLoginMethod::Api) {
             let text = "External ChatGPT auth is disabled. Use API key login instead.";
             return Err(LoginError::Refused(text.to_owned()));
@@ -334,6 +336,16 @@ impl Accounts {
     }
 
     /// Fails if a host application provides the tokens: only it may replace them.
+    /// Refuses a login where it is not known which ones are allowed.
+    pub(crate) fn refuse_without_restrictions(&self) -> Result<(), LoginError> {
+        match &self.settings.unknown_restriction {
+            None => Ok(()),
+            Some(problem) => Err(LoginError::Refused(format!(
+                "the settings cannot be used, so it is not known which logins they allow: {problem}"
+            ))),
+        }
+    }
+
     pub(crate) fn refuse_beside_external(&self) -> Result<(), LoginError> {
         if self.state.lock().external.is_none() {
             return Ok(());

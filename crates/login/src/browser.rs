@@ -65,6 +65,7 @@ impl Accounts {
         self: &Arc<Self>,
         originator: &str,
     ) -> Result<BrowserLogin, LoginError> {
+        self.refuse_without_restrictions()?;
         self.refuse_beside_external()?;
         if self.settings.forced_method == Some(ForcedLoginMethod::Api) {
             let text = "ChatGPT login is disabled. Use API key login instead.";

@@ -70,6 +70,7 @@ impl Accounts {
     /// # Errors
     /// The login is not allowed, or the server issues no code.
     pub async fn device_code(&self) -> Result<DeviceCode, LoginError> {
+        self.refuse_without_restrictions()?;
         self.refuse_beside_external()?;
         if self.settings.forced_method == Some(ForcedLoginMethod::Api) {
             let text = "ChatGPT login is disabled. Use API key login instead.";

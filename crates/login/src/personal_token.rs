@@ -38,6 +38,7 @@ impl Accounts {
     /// # Errors
     /// The token is no such token, refused or not allowed, or cannot be stored.
     pub async fn log_in_with_access_token(&self, token: &str) -> Result<(), LoginError> {
+        self.refuse_without_restrictions()?;
         self.refuse_beside_external()?;
         let token = token.trim();
         if !is_personal(token) {

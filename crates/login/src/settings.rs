@@ -22,6 +22,8 @@ pub struct LoginSettings {
     pub forced_method: Option<ForcedLoginMethod>,
     /// The only workspaces that are allowed; empty allows any.
     pub forced_workspaces: Vec<String>,
+    /// Why it is not known which logins are allowed, if it is not. Then nobody logs in.
+    pub unknown_restriction: Option<String>,
     /// The address of the identity server, without a trailing slash.
     pub issuer: String,
     /// The OAuth client id of this program.
@@ -76,6 +78,7 @@ impl LoginSettings {
             personal_token: None,
             forced_method: None,
             forced_workspaces: Vec::new(),
+            unknown_restriction: None,
             issuer: "https://auth.openai.com".to_owned(),
             client_id: "app_EMoamEEZ73f0CkXaXp7hrann".to_owned(),
             refresh_url: None,

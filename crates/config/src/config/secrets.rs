@@ -13,6 +13,8 @@ pub struct SecretSettings {
     lists: Vec<PatternList>,
     /// Whether settings name files.
     pub has_patterns: bool,
+    /// Why it is not known what settings hide, if it is not.
+    pub(super) unknown: Option<String>,
 }
 
 impl SecretSettings {
@@ -52,13 +54,17 @@ impl SecretSettings {
         Ok(Self {
             lists,
             has_patterns,
+            unknown: None,
         })
     }
 
     /// For one session, or for commands without one.
     #[must_use]
     pub fn hidden_files(&self) -> HiddenFiles {
-        HiddenFiles::new(self.lists.clone())
+        match &self.unknown {
+            Some(problem) => HiddenFiles::unknown(problem),
+            None => HiddenFiles::new(self.lists.clone()),
+        }
     }
 }
 

@@ -23,6 +23,8 @@ pub struct AccountSettings {
     pub forced_login_method: Option<ForcedLoginMethod>,
     /// The only workspaces that logins may belong to; empty allows any.
     pub forced_workspaces: Vec<String>,
+    /// Why it is not known which logins the settings allow, if it is not.
+    pub unknown_restriction: Option<String>,
     /// The address of the backend.
     pub chatgpt_base_url: String,
     /// Whether the settings name that address.
@@ -36,6 +38,7 @@ pub(super) fn account(file: &ConfigFile) -> AccountSettings {
         credentials_store: file.cli_auth_credentials_store.unwrap_or_default(),
         forced_login_method: file.forced_login_method,
         forced_workspaces: workspaces.map(WorkspaceIds::named).unwrap_or_default(),
+        unknown_restriction: None,
         chatgpt_base_url: url.to_owned(),
         is_base_url_set: file.chatgpt_base_url.is_some(),
     }

@@ -318,3 +318,80 @@ fn restrictions_of_logins_hold_although_the_rest_of_the_settings_is_invalid() {
     assert!(config.account.forced_login_method.is_some());
     assert_eq!(config.model.model, None);
 }
+
+#[test]
+fn restrictions_hold_one_by_one_although_the_rest_of_the_settings_is_invalid() {
+    let hides = |user: &str, name: &str| {
+        let environment = TestEnvironment::new(&[("home/config.toml", user), ("w/x", "")]);
+        assert!(environment.load().is_err(), "{user}");
+        let config = codex_config::Config::without_files(environment.request()).unwrap();
+        let files = config.secrets.hidden_files();
+        let workspace = codex_hidden_files::WorkspaceFolder {
+            folder: environment.top.join("w"),
+            top: environment.top.join("w"),
+        };
+        let rules = files.rules(&[workspace]);
+        let is_hidden = rules.hides(&environment.top.join("w").join(name)).is_some();
+        (is_hidden, files.find(&rules).is_err())
+    };
+    let patterns = "[secrets]\ndeny_read = ['**/.env']\n";
+    for invalid in [
+        "model = 5\n",
+        "approval_policy = 'wat'\n",
+        "profile = 'none'\n",
+    ] {
+        let text = format!("{invalid}{patterns}");
+        assert_eq!(hides(&text, ".env"), (true, false), "{text}");
+        assert_eq!(hides(&text, "x"), (false, false), "{text}");
+        assert_eq!(
+            hides(&format!("{text}built_in = 3"), ".env").1,
+            true,
+            "{text}"
+        );
+    }
+    assert_eq!(hides("model = 5", ".env"), (false, false));
+    for text in [
+        "[secrets]\ndeny_reads = ['**/.env']",
+        "[secrets]\ndeny_read = '**/.env'",
+        "[secrets]\ndeny_read = ['.env']",
+        "secrets = ['**/.env']",
+        "[secret]\ndeny_read = ['**/.env']",
+        "[secrets]\ndeny_read = ['**/.env'",
+    ] {
+        assert_eq!(hides(text, "x"), (true, true), "{text}");
+    }
+}
+
+#[test]
+fn misspelt_restrictions_of_logins_are_errors_and_close_logins() {
+    for text in [
+        "forced_login_methods = 'chatgpt'",
+        "forced_login_method = 'wat'",
+        "force_chatgpt_workspace_ids = ['a']",
+        "model =",
+    ] {
+        let environment = TestEnvironment::user(text);
+        assert!(environment.load().is_err(), "{text}");
+        let config = codex_config::Config::without_files(environment.request()).unwrap();
+        assert!(config.account.unknown_restriction.is_some(), "{text}");
+    }
+    let environment = TestEnvironment::user("model = 5");
+    let config = codex_config::Config::without_files(environment.request()).unwrap();
+    assert_eq!(config.account.unknown_restriction, None);
+}
+
+#[test]
+fn projects_have_no_restrictions_that_could_be_misspelt() {
+    let environment = TestEnvironment::new(&[
+        (
+            "home/config.toml",
+            "projects.'@/repo'.trust_level = 'trusted'",
+        ),
+        ("repo/.git/x", ""),
+        (
+            "repo/.codex/config.toml",
+            "secret = 1\n[secrets]\ndeny_reads = ['**/.env']",
+        ),
+    ]);
+    assert!(environment.in_folder("repo").load().is_ok());
+}
