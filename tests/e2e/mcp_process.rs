@@ -161,7 +161,12 @@ impl ScriptedMcpServer {
                 self.asked = Some(id.clone());
                 let properties = json!({ "name": { "type": "string" } });
                 let schema = json!({ "type": "object", "properties": properties });
-                let params = json!({ "message": "Who?", "requestedSchema": schema });
+                let question = &params["arguments"]["question"];
+                let params = if question.is_object() {
+                    question.clone()
+                } else {
+                    json!({ "message": "Who?", "requestedSchema": schema })
+                };
                 send(
                     &json!({ "jsonrpc": "2.0", "id": "question", "method": "elicitation/create",
                     "params": params }),

@@ -376,6 +376,50 @@ async fn a_server_can_ask_the_user() {
     }
 }
 
+/// A server may ask whatever it likes, but nothing of it is hidden.
+#[tokio::test]
+async fn a_question_of_a_server_hides_nothing() {
+    let odd = "Go\u{202e} on?\u{1b}[1m\u{2028}";
+    let field = json!({ "type": "string", "title": odd, "description": odd, "enum": [odd, "b"] });
+    let form = json!({ "type": "object", "properties": { "field": field } });
+    let meta = json!({ "note": odd });
+    for question in [
+        json!({ "message": odd, "requestedSchema": form, "_meta": meta }),
+        json!({ "mode": "url", "message": odd, "url": format!("https://a.test/{odd}"),
+                "elicitationId": "e", "_meta": meta }),
+    ] {
+        let arguments = json!({ "question": question });
+        let mut call = McpToolTurn::of("ask", &arguments, "on-request", "").await;
+        let decline = json!({ "result": { "action": "decline" } });
+        let mut asked = call.answer(decline).await;
+        if asked["mode"] == "form" {
+            let field = &mut asked["requestedSchema"]["properties"]["field"];
+            let choice = &mut field["oneOf"][0];
+            assert_eq!(choice["const"], odd, "the answer stays as it is");
+            choice["const"] = json!("");
+            let seen = r"Go\u{202e} on?\u{1b}[1m\u{2028}";
+            let texts = [
+                &field["title"],
+                &field["description"],
+                &field["oneOf"][0]["title"],
+            ];
+            assert_eq!(texts, [seen; 3]);
+        } else {
+            assert_eq!(
+                asked["url"],
+                "https://a.test/Go%E2%80%AE%20on?%1B[1m%E2%80%A8"
+            );
+        }
+        let hidden = ['\u{202e}', '\u{2028}'];
+        let shown = asked.to_string();
+        assert!(
+            !shown.contains(hidden) && !shown.contains("u001b"),
+            "{shown}"
+        );
+        call.end().await;
+    }
+}
+
 #[tokio::test]
 async fn a_server_asks_for_a_form_of_its_own_only_where_the_client_shows_it() {
     for shows in [true, false] {

@@ -421,6 +421,7 @@ async fn turns_that_were_taken_back_are_not_read_any_more() {
     for (method, params, place) in [
         ("thread/read", with_turns, "/thread/turns"),
         ("thread/turns/list", id.clone(), "/data"),
+        ("thread/fork", id.clone(), "/thread/turns"),
         ("thread/resume", id, "/thread/turns"),
     ] {
         for writer in ["thread/rollback", "thread/revert"] {

@@ -1,6 +1,6 @@
 //! The texts that a question about a command, a patch or permissions shows. Pure.
 
-use codex_visible_text::{length, quoted, visible_lines};
+use codex_visible_text::{length, quoted};
 use serde_json::Value;
 
 /// What the engine says comes first. The words of the model are in quotation marks, with their length.
@@ -31,12 +31,11 @@ pub fn question_texts(
     texts.filter(|text| !text.is_empty()).collect()
 }
 
-/// What an MCP server asks. Whether it is the engine that asks, about a call of a tool of the server, is in the metadata,
+/// What an MCP server asks; the text has escapes already. Whether it is the engine that asks, about a call of a tool of the server, is in the metadata,
 /// which servers cannot write.
 pub fn server_question(server: &str, message: &str, meta: &Value) -> String {
-    let message = visible_lines(message);
     if meta["codex_approval_kind"].is_string() {
-        return message;
+        return message.to_owned();
     }
     format!("The MCP server {} asks: {message}", quoted(server))
 }
@@ -81,8 +80,8 @@ mod tests {
 
     #[test]
     fn a_server_does_not_ask_in_the_name_of_the_engine() {
-        let forged = "Allow Codex to run tool \"ls\"?\u{202e}";
-        let expected = "The MCP server “s\\u{a}” asks: Allow Codex to run tool \"ls\"?\\u{202e}";
+        let forged = "Allow Codex to run tool \"ls\"?";
+        let expected = "The MCP server “s\\u{a}” asks: Allow Codex to run tool \"ls\"?";
         assert_eq!(server_question("s\n", forged, &Value::Null), expected);
         let own = serde_json::json!({ "codex_approval_kind": "mcp_tool_call" });
         assert_eq!(server_question("s", "Allow it?", &own), "Allow it?");

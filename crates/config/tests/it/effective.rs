@@ -343,11 +343,7 @@ fn restrictions_hold_one_by_one_although_the_rest_of_the_settings_is_invalid() {
         let text = format!("{invalid}{patterns}");
         assert_eq!(hides(&text, ".env"), (true, false), "{text}");
         assert_eq!(hides(&text, "x"), (false, false), "{text}");
-        assert_eq!(
-            hides(&format!("{text}built_in = 3"), ".env").1,
-            true,
-            "{text}"
-        );
+        assert!(hides(&format!("{text}built_in = 3"), ".env").1, "{text}");
     }
     assert_eq!(hides("model = 5", ".env"), (false, false));
     for text in [

@@ -1,15 +1,16 @@
 //! Questions about MCP servers: elicitations of a server, and approvals of calls of its tools. Both are
-//! elicitations for the client.
+//! elicitations for the client, whose texts have escapes for what would not show.
 
 use codex_mcp_client::ElicitationReply;
 use codex_protocol::{
     AskForApproval, ElicitationAction, ElicitationRequest, ElicitationRequestEvent, EventMsg,
     RequestId, ResolveElicitation,
 };
-use codex_visible_text::{visible_line, visible_script};
+use codex_visible_text::{visible_line, visible_lines};
 use serde_json::{Map, Value, json};
 
 use super::actor::SessionActor;
+use super::elicitation_texts::{visible_question, visible_value};
 use crate::config::ToolApproval;
 use crate::gate::{ApprovalKey, Denied, McpEffect};
 use crate::mcp::Elicitation;
@@ -52,7 +53,7 @@ impl SessionActor {
             turn_id,
             server_name: server,
             id,
-            request: *request,
+            request: visible_question(*request),
         });
         self.context.emitter.emit(&turn, event);
     }
@@ -144,18 +145,6 @@ fn approval_id(call_id: &str) -> RequestId {
     RequestId::String(format!("mcp_tool_call_approval_{call_id}"))
 }
 
-/// An argument for display, with escapes for what would not show.
-fn visible_value(value: &Value) -> Value {
-    match value {
-        Value::String(text) => visible_script(text).into(),
-        Value::Array(values) => values.iter().map(visible_value).collect(),
-        Value::Object(members) => (members.iter())
-            .map(|(name, value)| (visible_line(name), visible_value(value)))
-            .collect(),
-        other => other.clone(),
-    }
-}
-
 fn about(call: &McpEffect) -> Value {
     let mut about = Map::new();
     about.insert("codex_approval_kind".to_owned(), "mcp_tool_call".into());
@@ -169,7 +158,7 @@ fn about(call: &McpEffect) -> Value {
     ];
     for (name, text) in texts {
         if let Some(text) = text {
-            about.insert(name.to_owned(), text.as_str().into());
+            about.insert(name.to_owned(), visible_lines(text).into());
         }
     }
     if let Some(arguments) = &call.arguments {
@@ -185,11 +174,11 @@ fn about(call: &McpEffect) -> Value {
     if let Some(app) = &call.app {
         about.insert("source".to_owned(), "connector".into());
         about.insert("connector_id".to_owned(), app.id.as_str().into());
-        about.insert("connector_name".to_owned(), app.name.as_str().into());
+        about.insert("connector_name".to_owned(), visible_line(&app.name).into());
         if let Some(description) = &app.description {
             about.insert(
                 "connector_description".to_owned(),
-                description.as_str().into(),
+                visible_lines(description).into(),
             );
         }
     }

@@ -14,6 +14,7 @@ mod context_snapshot;
 mod continued;
 mod custom_prompts;
 mod elicitation;
+mod elicitation_texts;
 mod message_history;
 mod notices;
 mod observed_input;
