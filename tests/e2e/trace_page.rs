@@ -14,14 +14,14 @@ use crate::{codex, stdout_of};
 const DOCUMENT: &str = include_str!("page_document.js");
 
 /// A page whose scripts ran in a document without a browser.
-struct TracePage {
+pub(crate) struct TracePage {
     context: Context,
     /// The scripts of the page are stopped when it goes.
     _runtime: Runtime,
 }
 
 impl TracePage {
-    fn of(bundle: &Path) -> Self {
+    pub(crate) fn of(bundle: &Path) -> Self {
         let written = stdout_of(&codex(&["debug", "trace-view", bundle.to_str().unwrap()]));
         Self::load(&fs::read_to_string(written.trim_end()).unwrap())
     }
@@ -58,7 +58,7 @@ impl TracePage {
     }
 
     /// What stands below the timeline.
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.run("page.text()")
     }
 

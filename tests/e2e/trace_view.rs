@@ -139,6 +139,32 @@ async fn spans_are_sent_to_a_collector() {
 }
 
 #[test]
+fn approvals_instructions_and_tools_are_exported() {
+    let (bundle, _folder) = crate::trace_replay::recorded("tour.toml");
+    let path = bundle.to_str().unwrap();
+    let export = |contents: &[&str]| {
+        let arguments = ["debug", "trace-export", path, "--format", "otlp-json"];
+        let written = stdout_of(&codex(&[&arguments, contents].concat()));
+        fs::read_to_string(written.trim_end()).unwrap()
+    };
+    let (plain, whole) = (export(&[]), export(&["--contents"]));
+    for text in [&plain, &whole] {
+        assert_eq!(text.matches("\"codex.approval\"").count(), 3);
+        assert!(text.contains("codex.question.waited_ms"));
+    }
+    let contents = [
+        "gen_ai.system_instructions",
+        "gen_ai.tool.definitions",
+        "codex.question.text",
+        "discount",
+    ];
+    for word in contents {
+        assert!(whole.contains(word), "{word}");
+        assert!(!plain.contains(word), "{word}");
+    }
+}
+
+#[test]
 fn all_differences_of_two_runs_are_shown() {
     let folder = tempfile::tempdir().unwrap();
     let bundle = unpack(&folder.path().join("a"));

@@ -87,15 +87,17 @@ pub(crate) fn run(arguments: TraceExportArguments) -> anyhow::Result<ExitCode> {
     let bundle = open_source(&bundle, unpack)?;
     let reduction = replay_bundle(bundle.folder())?;
     if let Some(url) = send {
-        let spans = encode_otlp(&reduction, contents);
+        let spans = encode_otlp(&reduction, bundle.folder(), contents);
         crate::runtime::here()?.block_on(send_spans(&url, &header, spans))?;
     } else if let Some(format) = format {
         let derived = || bundle.derived(format.file_name());
         let output = output.map_or_else(derived, OutputFile::named);
         write_output(&output, |out| match format {
             ExportFormat::Perfetto => write_perfetto(&reduction, out),
-            ExportFormat::OtlpJson => write_otlp(&reduction, contents, out),
-            ExportFormat::OtlpProtobuf => out.write_all(&encode_otlp(&reduction, contents)),
+            ExportFormat::OtlpJson => write_otlp(&reduction, bundle.folder(), contents, out),
+            ExportFormat::OtlpProtobuf => {
+                out.write_all(&encode_otlp(&reduction, bundle.folder(), contents))
+            }
             ExportFormat::Atif => write_atif(&reduction, out),
         })?;
     }

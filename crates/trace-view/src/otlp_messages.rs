@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 use crate::timeline::tool_name;
 
-/// A name has this many characters of a task.
-const TASK_LENGTH: usize = 60;
+/// The message of a failure has this many characters.
+const FAILURE_LENGTH: usize = 400;
 
 /// Writes messages.
 pub(crate) struct MessageWriter<'t> {
@@ -65,15 +65,31 @@ impl<'t> MessageWriter<'t> {
         )
     }
 
-    /// The last message of the user in a request, shortened to a name.
+    /// What a failed call answered, in few words.
+    pub(crate) fn failure(&self, call: &ToolCall) -> Option<String> {
+        let (_, result) = self.tool(call);
+        Some(result?.chars().take(FAILURE_LENGTH).collect())
+    }
+
+    /// What the model said in a response; if it only called tools, nothing.
+    pub(crate) fn answer(&self, call: &InferenceCall) -> String {
+        let items = call.response_item_ids.iter();
+        let items = items.filter_map(|id| self.trace.conversation_items.get(id));
+        let said = items.filter(|item| item.kind == ItemKind::Message);
+        said.map(|item| item.body.shown())
+            .collect::<Vec<_>>()
+            .join("\n")
+    }
+
+    /// The last message of the user, or of another agent, in a request.
     pub(crate) fn task(&self, call: &InferenceCall) -> Option<String> {
         let items = call.request_item_ids.iter().rev();
         let mut items = items.filter_map(|id| self.trace.conversation_items.get(id));
-        let message =
-            items.find(|item| item.role == Role::User && item.kind == ItemKind::Message)?;
-        let text = message.body.shown();
-        let line = text.lines().next()?.trim();
-        Some(line.chars().take(TASK_LENGTH).collect())
+        let message = items.find(|item| {
+            let is_mail = item.agent_message.is_some() && item.role != Role::Assistant;
+            (item.role == Role::User || is_mail) && item.kind == ItemKind::Message
+        })?;
+        Some(message.body.shown())
     }
 
     fn messages(&self, items: &[ItemId]) -> Vec<Value> {

@@ -39,7 +39,7 @@ pub(super) fn find(facts: &SessionFacts<'_>) -> Vec<Finding> {
 }
 
 /// Files that a command prints.
-fn files_read(text: &str) -> Vec<String> {
+pub(super) fn files_read(text: &str) -> Vec<String> {
     let mut files = Vec::new();
     for part in text.split(['|', ';', '&', '\n']) {
         let mut words = part.split_whitespace();
@@ -67,14 +67,10 @@ fn written_later(
     read: &CommandFacts,
     file: &str,
 ) -> Option<(String, i64)> {
-    let patches = facts.patches.iter().filter(|patch| {
-        patch.thread != read.thread
-            && patch.at > read.at
-            && patch
-                .files
-                .iter()
-                .any(|path| path.rsplit('/').next() == Some(file))
-    });
+    let patches = facts
+        .patches
+        .iter()
+        .filter(|patch| patch.thread != read.thread && patch.at > read.at && patch.is_about(file));
     let patched = patches
         .map(|patch| (facts.agent(&patch.thread), patch.at))
         .next();
@@ -94,7 +90,7 @@ fn written_later(
 }
 
 /// Whether a command writes a file, as its words or its output say.
-fn writes(command: &CommandFacts, file: &str) -> bool {
+pub(super) fn writes(command: &CommandFacts, file: &str) -> bool {
     let text = &command.text;
     let by_words = text.match_indices(file).any(|(at, _)| {
         let before = text[..at].trim_end_matches(|char: char| !char.is_whitespace() && char != '>');

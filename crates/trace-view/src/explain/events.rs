@@ -25,6 +25,7 @@ pub(super) fn find(facts: &SessionFacts<'_>, bundle: &Path) -> Vec<Finding> {
         };
         let kinds = [
             "hook_completed",
+            "session_hooks",
             "error",
             "warning",
             "stream_error",
@@ -38,6 +39,7 @@ pub(super) fn find(facts: &SessionFacts<'_>, bundle: &Path) -> Vec<Finding> {
         };
         let found = match event_type.as_str() {
             "hook_completed" => hook(&payload["run"]),
+            "session_hooks" => changed_input(&payload["ran"]),
             _ => limit(event_type, &payload),
         };
         if let Some((kind, what, why)) = found {
@@ -74,6 +76,19 @@ fn hook(run: &Value) -> Option<(FindingKind, String, String)> {
     };
     let what = format!("{name}: {status}");
     Some((FindingKind::Hook, what, short(&why, 200)))
+}
+
+/// A hook that gave a call other arguments than the model.
+fn changed_input(ran: &Value) -> Option<(FindingKind, String, String)> {
+    let hooks = ran["hooks"].as_array().into_iter().flatten();
+    let mut inputs = hooks.map(|hook| &hook["effects"]["updated_input"]);
+    let input = inputs.find(|input| !input.is_null())?;
+    let what = format!("{}: changed the call", ran["event"].as_str()?);
+    let why = format!(
+        "the call ran with other arguments than the model gave it: {}",
+        short(&input.to_string(), 160)
+    );
+    Some((FindingKind::Hook, what, why))
 }
 
 fn limit(event_type: &str, payload: &Value) -> Option<(FindingKind, String, String)> {

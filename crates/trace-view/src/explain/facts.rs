@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use codex_rollout_trace::format::PayloadKind;
+use codex_rollout_trace::format::{ExecutionStatus, PayloadKind};
 use codex_rollout_trace::ids::{ItemId, ThreadId};
 use codex_rollout_trace::model::{
     ConversationItem, ItemKind, OperationKind, Role, RolloutTrace, TerminalRequest,
@@ -48,6 +48,15 @@ pub(super) struct PatchFacts {
     pub(super) thread: ThreadId,
     pub(super) at: i64,
     pub(super) files: Vec<String>,
+    pub(super) has_failed: bool,
+}
+
+impl PatchFacts {
+    /// Whether it is about a file of this name.
+    pub(super) fn is_about(&self, name: &str) -> bool {
+        let mut files = self.files.iter();
+        files.any(|path| path.rsplit('/').next() == Some(name))
+    }
 }
 
 /// The settings of a thread.
@@ -97,6 +106,7 @@ impl<'t> SessionFacts<'t> {
                 thread: call.thread_id.clone(),
                 at: call.execution.started_at_unix_ms,
                 files: patched_files(text),
+                has_failed: call.execution.status == ExecutionStatus::Failed,
             });
         }
         facts

@@ -14,11 +14,11 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::bodies::{cut, fair_limit, read_body, read_json};
-use super::notices::{Notice, notices};
 use super::prompts::Prompt;
 use super::totals::Totals;
 use super::{Prices, ViewOptions};
 use crate::explain::{Finding, explain};
+use crate::notices::{Notice, notices};
 use crate::timeline::{Edge, Span, SpanKind, Subject, Timeline, typed_command};
 
 #[derive(Debug, Serialize)]

@@ -20,10 +20,10 @@ use super::data::{
     Builder, PayloadData, Places, ThreadFolders, about, folder_in, payload_order, problem,
 };
 use super::live_list::{ListChanges, LiveList};
-use super::notices::Notices;
 use super::prompts::Prompt;
 use super::totals::Totals;
 use super::{Prices, write_page};
+use crate::notices::Notices;
 use crate::timeline::{Edge, Index, Lanes, Span, SpanIndex, SpanKind, Subject, TurnNames};
 
 /// The longest text of a conversation or a terminal.

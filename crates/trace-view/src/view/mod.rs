@@ -8,7 +8,6 @@ mod bodies;
 mod data;
 mod live;
 mod live_list;
-mod notices;
 mod prompts;
 mod totals;
 

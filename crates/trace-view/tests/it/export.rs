@@ -14,9 +14,25 @@ fn perfetto(bundle: &Bundle) -> String {
 }
 
 fn otlp(bundle: &Bundle) -> String {
+    otlp_with(bundle, Contents::Omit)
+}
+
+fn otlp_with(bundle: &Bundle, contents: Contents) -> String {
     let mut out = Vec::new();
-    write_otlp(&bundle.reduce(), Contents::Omit, &mut out).unwrap();
+    write_otlp(&bundle.reduce(), bundle.path(), contents, &mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+/// The attributes of a span.
+fn attributes(span: &Value) -> BTreeMap<&str, &str> {
+    let list = span["attributes"].as_array().unwrap().iter();
+    let text = |value: &'static str| move |one: &&Value| one["value"][value].is_string();
+    list.filter(text("stringValue"))
+        .map(|one| {
+            let key = one["key"].as_str().unwrap();
+            (key, one["value"]["stringValue"].as_str().unwrap())
+        })
+        .collect()
 }
 
 fn spans(otlp: &str) -> Vec<Value> {
@@ -123,4 +139,72 @@ fn why_an_inference_failed_and_that_a_bundle_is_damaged_is_exported() {
     std::fs::write(&payload, &half[..half.len() / 2]).unwrap();
     assert!(otlp(&bundle).contains("codex.trace.damaged"));
     assert!(perfetto(&bundle).contains("\"damaged\":true"));
+}
+
+/// Backends that group by kind show all of a session; without contents none of it is exported.
+#[test]
+fn every_span_has_a_kind_and_agents_have_input_and_output() {
+    for name in NAMES {
+        let bundle = Bundle::unpack(name);
+        let text = otlp_with(&bundle, Contents::Include);
+        for span in &spans(&text) {
+            let attributes = attributes(span);
+            let kind = attributes["openinference.span.kind"];
+            assert!(
+                ["AGENT", "LLM", "TOOL", "CHAIN"].contains(&kind),
+                "{name}: {span}"
+            );
+            for member in ["gen_ai.output.messages", "gen_ai.input.messages"] {
+                if let Some(messages) = attributes.get(member) {
+                    let messages: Vec<Value> = serde_json::from_str(messages).unwrap();
+                    let is_output = member == "gen_ai.output.messages";
+                    assert!(
+                        messages
+                            .iter()
+                            .all(|message| !is_output || message["finish_reason"].is_string())
+                    );
+                }
+            }
+        }
+        let plain = otlp(&bundle);
+        for member in ["input.value", "output.value", "gen_ai.system_instructions"] {
+            assert!(!plain.contains(member), "{name}: {member}");
+        }
+        assert!(plain.contains("service.version"));
+    }
+    let bundle = Bundle::unpack("one_turn");
+    let text = otlp_with(&bundle, Contents::Include);
+    let all = spans(&text);
+    let root = all.iter().find(|span| span["parentSpanId"] == "").unwrap();
+    let root = attributes(root);
+    assert_eq!(root["gen_ai.operation.name"], "invoke_agent");
+    assert!(!root["input.value"].is_empty() && !root["output.value"].is_empty());
+}
+
+#[test]
+fn failed_tools_have_their_message_and_compactions_are_events() {
+    let bundle = Bundle::unpack("engine_mixed");
+    let all = spans(&otlp_with(&bundle, Contents::Include));
+    let is_failed_tool = |span: &&Value| {
+        attributes(span).get("gen_ai.operation.name") == Some(&"execute_tool")
+            && span["status"]["code"] == 2
+    };
+    let mut failed = all.iter().filter(is_failed_tool).peekable();
+    assert!(failed.peek().is_some());
+    assert!(failed.all(|span| {
+        let message = span["status"]["message"].as_str();
+        message.is_some_and(|message| !message.is_empty() && message.len() <= 1600)
+    }));
+    let bundle = Bundle::unpack("cells_and_compaction");
+    let all = spans(&otlp(&bundle));
+    let events: Vec<&Value> = all
+        .iter()
+        .flat_map(|span| span["events"].as_array().unwrap())
+        .collect();
+    let compactions = events
+        .iter()
+        .filter(|event| event["name"] == "codex.compaction");
+    let trace = bundle.reduce().trace;
+    assert_eq!(compactions.count(), trace.compactions.len());
+    assert!(!trace.compactions.is_empty());
 }

@@ -9,12 +9,10 @@ use codex_rollout_trace::ids::TurnId;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::bodies::cut;
-
 /// At most this many are shown.
 const MOST: usize = 2000;
 /// The longest text of one.
-const LENGTH: u64 = 400;
+const LENGTH: usize = 400;
 
 /// The events of questions, each with the member that says what is asked.
 const QUESTIONS: [(&str, &str); 5] = [
@@ -27,29 +25,29 @@ const QUESTIONS: [(&str, &str); 5] = [
 
 /// Something that happened beside the graph.
 #[derive(Debug, Serialize)]
-pub(super) struct Notice {
-    kind: String,
-    at: i64,
+pub(crate) struct Notice {
+    pub(crate) kind: String,
+    pub(crate) at: i64,
     /// The turn in which it happened.
     #[serde(skip_serializing_if = "Option::is_none")]
-    turn: Option<String>,
+    pub(crate) turn: Option<String>,
     /// The call that a question is about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    call: Option<String>,
-    text: String,
+    pub(crate) call: Option<String>,
+    pub(crate) text: String,
     /// The answer of the user, for a question.
     #[serde(skip_serializing_if = "Option::is_none")]
-    answer: Option<String>,
+    pub(crate) answer: Option<String>,
     /// How long the question waited.
     #[serde(skip_serializing_if = "Option::is_none")]
-    waited: Option<i64>,
+    pub(crate) waited: Option<i64>,
 }
 
 /// Events that are shown and are no questions.
 const SHOWN: [&str; 4] = ["session_input", "error", "warning", "hook_completed"];
 
 /// The notices of a bundle, in the order of its log. What cannot be read is left out.
-pub(super) fn notices(bundle: &Path) -> Notices {
+pub(crate) fn notices(bundle: &Path) -> Notices {
     let mut notices = Notices::default();
     let Ok(recording) = Recording::read(bundle) else {
         return notices;
@@ -71,23 +69,23 @@ pub(super) fn notices(bundle: &Path) -> Notices {
 
 /// The notices so far.
 #[derive(Debug, Default)]
-pub(super) struct Notices {
-    pub(super) list: Vec<Notice>,
+pub(crate) struct Notices {
+    pub(crate) list: Vec<Notice>,
     /// How many hooks ran and changed nothing.
-    pub(super) quiet_hooks: usize,
+    pub(crate) quiet_hooks: usize,
     /// The questions that wait, by their ids.
     waiting: HashMap<String, usize>,
 }
 
 impl Notices {
     /// Whether an event of this type can be one.
-    pub(super) fn wants(&self, event_type: &str) -> bool {
+    pub(crate) fn wants(&self, event_type: &str) -> bool {
         let is_question = QUESTIONS.iter().any(|(kind, _)| *kind == event_type);
         self.list.len() < MOST && (is_question || SHOWN.contains(&event_type))
     }
 
     /// Adds an event. Returns the place of the notice that is new or changed.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         at: i64,
         turn: Option<&TurnId>,
@@ -171,5 +169,5 @@ fn shown(value: &Value) -> String {
         Value::Object(members) => members.keys().cloned().collect::<Vec<_>>().join(", "),
         other => other.to_string(),
     };
-    cut(&text, LENGTH).to_owned()
+    text[..text.floor_char_boundary(LENGTH)].to_owned()
 }
