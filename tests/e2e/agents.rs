@@ -137,6 +137,7 @@ async fn an_agent_is_a_thread_that_is_told_asks_and_reads_back() {
         lineage.map(|name| metadata[name].as_str().unwrap()),
         [&*parent, &*parent, &*agent, "thread_spawn"]
     );
+    assert_eq!(metadata["root_turn_id"], turn["id"]);
 
     // Lists of what people began do not have it.
     let ids = |threads: Vec<Value>| -> Vec<String> {

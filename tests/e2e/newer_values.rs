@@ -261,6 +261,8 @@ async fn requests_of_a_fork_name_the_thread_that_it_is_a_copy_of() {
     ];
     assert_eq!(own, [&source, &source, &json!("none")]);
     assert_eq!(metadata.get("forked_from_thread_id"), None);
+    assert!(metadata["turn_id"].is_string());
+    assert_eq!(metadata["root_turn_id"], metadata["turn_id"]);
     let of_fork = scripted.model.request(1).await;
     let metadata: Value =
         serde_json::from_str(of_fork.header("x-codex-turn-metadata").unwrap()).unwrap();

@@ -108,10 +108,14 @@ impl TurnBase {
                 .service_tier
                 .or_else(|| settings.service_tier.clone()),
             personality: settings.personality,
-            root_turn_id: overrides.root_turn_id,
             output_schema: overrides.schema.map(Arc::new),
             has_client_metadata: overrides.metadata.keys().any(|name| !is_reserved(name)),
-            metadata: self.metadata(id, &settings.sandbox_policy, overrides.metadata),
+            metadata: self.metadata(
+                (id, overrides.root_turn_id.as_deref().unwrap_or(id)),
+                &settings.sandbox_policy,
+                overrides.metadata,
+            ),
+            root_turn_id: overrides.root_turn_id,
             refused: overrides.refused,
             date: now.strftime("%Y-%m-%d").to_string(),
             timezone: zone.iana_name().unwrap_or("Etc/UTC").to_owned(),
@@ -146,7 +150,8 @@ impl TurnBase {
 }
 
 /// The names in the metadata of a turn that clients cannot set.
-const RESERVED: [&str; 8] = [
+const RESERVED: [&str; 9] = [
+    "root_turn_id",
     "sandbox",
     "session_id",
     "thread_id",
@@ -175,10 +180,11 @@ fn sandbox_name(policy: &SandboxPolicy) -> &'static str {
 }
 
 impl TurnBase {
-    /// The values of the client, where the thread comes from, and the ids that they belong to.
+    /// The values of the client, where the thread comes from, and the ids that they belong to. The root turn is the one
+    /// of a person that led to this one, or this one itself.
     fn metadata(
         &self,
-        turn: &str,
+        (turn, root_turn): (&str, &str),
         policy: &SandboxPolicy,
         mut values: BTreeMap<String, String>,
     ) -> Option<String> {
@@ -204,6 +210,7 @@ impl TurnBase {
         );
         values.insert("thread_id".to_owned(), thread);
         values.insert("turn_id".to_owned(), turn.to_owned());
+        values.insert("root_turn_id".to_owned(), root_turn.to_owned());
         serde_json::to_string(&values).ok()
     }
 }
