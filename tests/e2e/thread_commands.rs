@@ -108,6 +108,22 @@ async fn threads_go_on_and_copies_of_them() {
 }
 
 #[tokio::test]
+async fn flags_of_terminal_uis_are_taken_behind_resume_and_fork() {
+    let model = model(&["one", "two", "three"]).await;
+    let place = ExecFolders::with_model(&model);
+    run(&place, &["exec", "first"]).await;
+    let flags = ["-a", "never", "--search", "--no-alt-screen", "--no-daemon"];
+    for (command, answer) in [("resume", "two\n"), ("fork", "three\n")] {
+        let arguments = [&[command][..], &flags, &["--last", "go on"]].concat();
+        assert_eq!(stdout_of(&run(&place, &arguments).await), answer);
+        let sent = model.requests().pop().unwrap().json();
+        let tools = sent["tools"].as_array().unwrap();
+        let search = tools.iter().find(|tool| tool["type"] == "web_search");
+        assert_eq!(search.unwrap()["external_web_access"], true);
+    }
+}
+
+#[tokio::test]
 async fn a_person_chooses_a_thread_from_a_list_and_types_what_comes_next() {
     let model = model(&["one", "two", "three", "four"]).await;
     let place = ExecFolders::with_model(&model);

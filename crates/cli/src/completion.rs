@@ -1,6 +1,6 @@
 //! `codex completion`: shell completion scripts.
 
-use std::io;
+use std::io::{self, Write as _};
 
 use clap::{Args, Command};
 use clap_complete::Shell;
@@ -16,6 +16,9 @@ pub(crate) struct CompletionArguments {
     shell: Shell,
 }
 
-pub(crate) fn run(arguments: &CompletionArguments, mut command: Command) {
-    clap_complete::generate(arguments.shell, &mut command, "codex", &mut io::stdout());
+pub(crate) fn run(arguments: &CompletionArguments, mut command: Command) -> io::Result<()> {
+    // In memory first: the generator panics where it cannot write.
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut command, "codex", &mut script);
+    io::stdout().lock().write_all(&script)
 }

@@ -21,9 +21,6 @@ pub(crate) struct GlobalFlags {
     /// What commands may do.
     #[arg(short, long, value_enum, value_name = "MODE")]
     sandbox: Option<SandboxFlag>,
-    /// When to ask for approval; `codex exec` never asks.
-    #[arg(short, long = "ask-for-approval", value_enum, value_name = "POLICY")]
-    approval: Option<ApprovalFlag>,
     /// The same as `--sandbox workspace-write`.
     #[arg(long, conflicts_with = "sandbox")]
     full_auto: bool,
@@ -40,9 +37,6 @@ pub(crate) struct GlobalFlags {
     /// The profile to use: a table of config.toml, or the file NAME.config.toml beside it.
     #[arg(short, long, value_name = "NAME")]
     profile: Option<String>,
-    /// Allow live web searches.
-    #[arg(long)]
-    search: bool,
     /// An additional writable folder.
     #[arg(id = "add_dir_before", long = "add-dir", value_name = "DIR")]
     pub(crate) add_dir: Vec<PathBuf>,
@@ -59,12 +53,41 @@ pub(crate) struct GlobalFlags {
     pub(crate) remote: RemoteFlags,
     #[command(flatten)]
     pub(crate) other: OtherFlags,
+    #[command(flatten)]
+    ui: UiFlags,
+}
+
+/// Flags of terminal UIs, which take them behind `resume` and `fork` as well.
+#[derive(Debug, Default, Args)]
+pub(crate) struct UiFlags {
+    /// When to ask for approval; `codex exec` never asks.
+    #[arg(short, long = "ask-for-approval", value_enum, value_name = "POLICY")]
+    approval: Option<ApprovalFlag>,
+    /// Allow live web searches.
+    #[arg(long)]
+    search: bool,
     /// Accepted for compatibility; there is no terminal UI.
     #[arg(long, hide = true)]
     no_alt_screen: bool,
     /// Accepted for compatibility; no command uses a server in the background unless it is told to.
     #[arg(long, hide = true)]
     no_daemon: bool,
+}
+
+impl UiFlags {
+    /// The settings for these flags.
+    pub(crate) fn settings(&self) -> anyhow::Result<SettingsFlags> {
+        let mut settings = SettingsFlags::default();
+        for (key, value) in [
+            ("approval_policy", self.approval.map(ApprovalFlag::name)),
+            ("web_search", self.search.then_some("live")),
+        ] {
+            if let Some(value) = value {
+                settings.set(key, &serde_json::to_string(value)?);
+            }
+        }
+        Ok(settings)
+    }
 }
 
 /// What commands may do.
@@ -120,10 +143,6 @@ impl GlobalFlags {
             None if self.bypass => Some(SandboxFlag::DangerFullAccess),
             sandbox => sandbox,
         };
-        let approval = match self.approval {
-            None if self.bypass => Some(ApprovalFlag::Never),
-            approval => approval,
-        };
         let mut settings = match &self.profile {
             Some(name) => profile::settings(&environment::home()?, name, given)?,
             None => SettingsFlags::default(),
@@ -131,14 +150,13 @@ impl GlobalFlags {
         for (key, value) in [
             ("model", self.model.as_deref()),
             ("sandbox_mode", sandbox.map(SandboxFlag::name)),
-            ("approval_policy", approval.map(ApprovalFlag::name)),
-            ("web_search", self.search.then_some("live")),
+            ("approval_policy", self.bypass.then_some("never")),
         ] {
             if let Some(value) = value {
                 settings.set(key, &serde_json::to_string(value)?);
             }
         }
-        Ok(settings)
+        Ok(settings.followed_by(self.ui.settings()?))
     }
 
     /// What the flags mean that are settings of a thread in the working folder, for commands other than `codex exec`,

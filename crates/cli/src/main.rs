@@ -263,6 +263,9 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
     let mut settings = settings
         .followed_by(global.settings(&given)?)
         .followed_by(below);
+    if let Command::Resume(arguments) | Command::Fork(arguments) = &command {
+        settings = settings.followed_by(arguments.ui.settings()?);
+    }
     let turn = match command {
         Command::Exec(arguments) => Ok(*arguments),
         Command::Review(review) => Ok(exec::ExecArguments::from(*review)),
@@ -318,7 +321,7 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         Command::Doctor(arguments) => Ok(doctor::run(&arguments, &settings)),
         Command::Debug(command) => debug(command, &settings),
         Command::Completion(arguments) => {
-            completion::run(&arguments, self::command());
+            completion::run(&arguments, self::command())?;
             Ok(ExitCode::SUCCESS)
         }
         Command::Man(arguments) => man::run(&arguments, self::command()).map(success),

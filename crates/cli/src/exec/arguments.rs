@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgGroup, Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::global_flags::{GlobalFlags, SandboxFlag, add_writable_folders};
+use crate::global_flags::{GlobalFlags, SandboxFlag, UiFlags, add_writable_folders};
 use crate::other_flags::OtherFlags;
 use crate::profile;
 use crate::remote_flags::RemoteFlags;
@@ -75,6 +75,8 @@ Exit status: as that of `codex exec`.")]
 pub(crate) struct StoredArguments {
     #[command(flatten)]
     options: ExecOptions,
+    #[command(flatten)]
+    pub(crate) ui: UiFlags,
     /// The id or the name of the thread. Omit it with --last.
     thread: Option<String>,
     /// The prompt; `-` reads it from standard input.
