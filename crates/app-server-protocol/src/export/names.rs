@@ -193,14 +193,14 @@ named! {
     members McpElicitationUntitledMultiSelectEnumSchema { default, description, max_items, min_items, title }
     members McpElicitationUntitledSingleSelectEnumSchema { default, description, title }
     members McpResourceReadTarget { link_id }
-    members McpServerElicitationRequestParams {}
+    members McpServerElicitationRequestParams { environment_id }
     members McpServerElicitationRequestResponse { content, meta }
     members McpServerEventStreamStartParams { meta }
     members McpServerInfo {}
     members McpServerOauthLoginCompletedNotification { error, login_id, thread_id }
     members McpServerOauthLoginParams { timeout_secs }
     members McpServerOauthLoginResponse { login_id }
-    members McpServerStatus { http_origin, runtime_status, server_capabilities, server_info, tool_list_meta, tools_error }
+    members McpServerStatus { environment_id, http_origin, runtime_status, server_capabilities, server_info, tool_list_meta, tools_error }
     members McpServerStatusUpdatedNotification {}
     members McpServerToolCallResponse { is_error, meta, structured_content }
     members McpToolCallResult { meta, structured_content }

@@ -143,12 +143,10 @@ pub enum ThreadRealtimeItem {
         #[since("0.171")]
         observed_at_ms: Option<i64>,
         /// Item that it concerns.
-        #[serde(rename = "item_id")]
         item_id: String,
         /// How the item is shown.
         presentation: ThreadRealtimeBemItemPresentation,
         /// Turn that it concerns.
-        #[serde(rename = "turn_id")]
         turn_id: String,
     },
     /// Realtime session closed.
@@ -190,18 +188,14 @@ pub enum ThreadRealtimeItem {
         #[since("0.171")]
         observed_at_ms: Option<i64>,
         /// The handover.
-        #[serde(rename = "handoff_id")]
         handoff_id: String,
         /// Turn that it concerns.
-        #[serde(rename = "turn_id")]
         turn_id: String,
         /// Whether the turn was started or steered.
         mode: ThreadRealtimeHandoffMode,
         /// Events that it comes from.
-        #[serde(rename = "source_event_ids")]
         source_event_ids: Vec<String>,
         /// Item of the input.
-        #[serde(rename = "input_item_id")]
         input_item_id: String,
         /// What was said.
         input: String,
@@ -218,10 +212,8 @@ pub enum ThreadRealtimeItem {
         #[since("0.171")]
         observed_at_ms: Option<i64>,
         /// Events that it comes from.
-        #[serde(rename = "source_event_ids")]
         source_event_ids: Vec<String>,
         /// Item of the input.
-        #[serde(rename = "input_item_id")]
         input_item_id: String,
         /// What was said.
         input: String,

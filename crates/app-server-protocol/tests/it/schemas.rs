@@ -233,6 +233,8 @@ fn check_keywords(schema: &Value, place: &str) {
             "$defs" | "definitions" => check_definitions(content, &place),
             "properties" => {
                 for (name, part) in content.as_object().unwrap() {
+                    // Typify takes no `true` for any value.
+                    assert!(part.is_object(), "{place}/{name} is {part}");
                     check_keywords(part, &format!("{place}/{name}"));
                 }
             }

@@ -44,11 +44,11 @@ export type BemItemPromotedThreadRealtimeItem = {
   /** When it was noticed, in Unix milliseconds; absent if unknown. Newer than 0.117. */
   observedAtMs?: number;
   /** Item that it concerns. */
-  item_id: string;
+  itemId: string;
   /** How the item is shown. */
   presentation: ThreadRealtimeBemItemPresentation;
   /** Turn that it concerns. */
-  turn_id: string;
+  turnId: string;
 };
 
 /** Realtime session closed. */
@@ -90,15 +90,15 @@ export type TurnInputAcceptedThreadRealtimeItem = {
   /** When it was noticed, in Unix milliseconds; absent if unknown. */
   observedAtMs?: number;
   /** The handover. */
-  handoff_id: string;
+  handoffId: string;
   /** Turn that it concerns. */
-  turn_id: string;
+  turnId: string;
   /** Whether the turn was started or steered. */
   mode: ThreadRealtimeHandoffMode;
   /** Events that it comes from. */
-  source_event_ids: Array<string>;
+  sourceEventIds: Array<string>;
   /** Item of the input. */
-  input_item_id: string;
+  inputItemId: string;
   /** What was said. */
   input: string;
 };
@@ -114,9 +114,9 @@ export type SessionEndInputSavedThreadRealtimeItem = {
   /** When it was noticed, in Unix milliseconds; absent if unknown. */
   observedAtMs?: number;
   /** Events that it comes from. */
-  source_event_ids: Array<string>;
+  sourceEventIds: Array<string>;
   /** Item of the input. */
-  input_item_id: string;
+  inputItemId: string;
   /** What was said. */
   input: string;
 };
