@@ -3,11 +3,12 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::candidates::{Candidates, FileCandidate, expand};
+use crate::candidates::{Candidates, FileCandidate};
 use crate::code_variables::places;
 use crate::found_files::{BESIDE, MAX_FILES, ProgramFile, ProgramFiles};
 use crate::interpreters::Language;
 use crate::launch_place::LaunchPlace;
+use crate::name_pattern::expand;
 use crate::program_file::{DEFAULT_PATH, file_names, is_path, may_be_run, variable};
 use crate::system_programs::is_of_system;
 

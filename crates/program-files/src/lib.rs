@@ -10,11 +10,12 @@
 //! they load (`folder`). Code that computes what it runs is reported as well, in a line and in scripts (`code_calls`).
 //!
 //! Code map: `line` (words of a shell line), `candidates` (the paths that words may mean), `known_programs` (what programs
-//! do with their arguments), `interpreters` (which programs run code, and in which language), `python_start` (how Python is
+//! do with their arguments), `builders` (programs that run whatever lies in their folder), `interpreters` (which programs run code, and in which language), `python_start` (how Python is
 //! started), `code_calls` (what code runs in turn), `code_variables` (what variables name), `finder` and `files` (the files
 //! there), `references` (what these name in turn), `folder` (packages), `content` (hashes), `record` (what ran before),
 //! `program_file` (how a system finds and protects programs).
 
+mod builders;
 mod candidates;
 mod code_calls;
 mod code_variables;
@@ -27,6 +28,7 @@ mod interpreters;
 mod known_programs;
 mod launch_place;
 mod line;
+mod name_pattern;
 mod program_file;
 mod python_start;
 mod record;
