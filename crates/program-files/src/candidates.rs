@@ -6,9 +6,11 @@ mod listed;
 mod packages;
 mod variables;
 
-use listed::{names_what_it_lists, runs_its_input, runs_listed_files, runs_what_it_reads_about};
-
 use crate::builders::is_builder;
+use crate::indirect_runs::{
+    names_what_it_lists, runs_computed_name, runs_git, runs_its_input, runs_listed_files,
+    runs_what_it_reads_about,
+};
 use crate::interpreters::{
     Language, STARTUP_FILES, home_files, is_interpreter, is_shell, reads_startup_files,
 };
@@ -16,8 +18,9 @@ use crate::known_programs::{
     BUILDERS, FOLDER_FILES, OUTPUT_OPTIONS, PACKAGE_BUILDERS, PACKAGE_RUNNERS, READERS, RUNNERS,
     WRAPPERS, WRITERS, WRITTEN, base_name, has_code_ending, without_version,
 };
-use crate::line::{CommandWords, UNKNOWN};
+use crate::line::{CommandWords, UNKNOWNS};
 use crate::python_start::removes_variables;
+use crate::recipes;
 
 /// A file that a word may mean.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +37,10 @@ pub(crate) enum FileCandidate {
     Folder(String),
     /// A file or folder in the home folder, which counts if it is in the workspace.
     Home(&'static str),
+    /// What git runs in the repository around the working folder, for one of its commands.
+    Git(String),
+    /// A folder that may be another repository, whose settings git obeys.
+    Repository(String),
     /// A variable that names places of code, and its value.
     Variable(String, String),
 }
@@ -44,6 +51,10 @@ pub(crate) struct Candidates {
     pub(crate) all: Vec<FileCandidate>,
     /// The first word that may name a file to run and is not known.
     pub(crate) unknown: Option<String>,
+    /// What is not known before in scripts either: a build, a search path that is computed.
+    pub(crate) uncertain: Option<String>,
+    /// The recipes that are asked for.
+    pub(crate) recipes: Vec<String>,
     /// The languages of the interpreters in the line.
     languages: Vec<Language>,
     /// Whether something is begun without the variables of the engine.
@@ -65,7 +76,12 @@ impl Candidates {
         found.languages.sort_unstable();
         found.languages.dedup();
         let reads_input = commands.iter().any(runs_its_input);
-        let runs_listed = commands.iter().any(runs_listed_files);
+        let runs_listed = commands
+            .iter()
+            .any(|command| runs_listed_files(command) || runs_computed_name(command));
+        if commands.iter().any(runs_git) {
+            found.repositories(commands);
+        }
         if commands.iter().any(runs_what_it_reads_about)
             && commands.iter().any(|command| !names_what_it_lists(command))
         {
@@ -92,7 +108,7 @@ impl Candidates {
         if only_reads && !reads_input {
             return;
         }
-        if reads_input && input.contains(UNKNOWN) {
+        if reads_input && input.contains(UNKNOWNS) {
             return self.unknown(input);
         }
         if reads_input {
@@ -111,7 +127,7 @@ impl Candidates {
             return;
         }
         let is_runner = WRAPPERS.contains(&name) || RUNNERS.contains(&name);
-        let unknown = self.unknown.clone();
+        let before = (self.unknown.clone(), self.uncertain.clone());
         for from in 0..arguments.len() {
             let may_begin = match base_name(&arguments[from]) {
                 "." => false,
@@ -123,7 +139,7 @@ impl Candidates {
         }
         if !is_runner {
             // Such a word may mean something else.
-            self.unknown = unknown;
+            (self.unknown, self.uncertain) = before;
         }
     }
 
@@ -133,6 +149,7 @@ impl Candidates {
         };
         let name = base_name(program);
         self.program(program);
+        self.folder_of_computed(program);
         self.all
             .extend(home_files(name).iter().copied().map(FileCandidate::Home));
         if is_shell(name) && arguments.iter().any(|option| reads_startup_files(option)) {
@@ -156,10 +173,11 @@ impl Candidates {
             }
         }
         if is_builder(name, arguments) {
-            return self.unknown(program);
+            return self.builds(program, arguments);
         }
+        self.recipes(name, arguments);
         if matches!(name, "cd" | "eval" | "pushd")
-            && arguments.iter().any(|word| word.contains(UNKNOWN))
+            && arguments.iter().any(|word| word.contains(UNKNOWNS))
         {
             return self.unknown(program);
         }
@@ -196,8 +214,9 @@ impl Candidates {
             }
             if is_operand_to_run && !is_option {
                 is_operand_to_run = false;
-                if argument.contains(UNKNOWN) {
+                if argument.contains(UNKNOWNS) {
                     self.unknown(argument);
+                    self.folder_of_computed(argument);
                 }
             }
             self.variable(argument);
@@ -205,8 +224,41 @@ impl Candidates {
         }
     }
 
+    /// A program that runs whatever lies in its folder.
+    fn builds(&mut self, program: &str, arguments: &[String]) {
+        let first = arguments.first().map_or("", String::as_str);
+        self.unknown(program);
+        self.uncertain(&format!("{program} {first}"));
+    }
+
+    /// The recipes of the folder that a program is asked for.
+    fn recipes(&mut self, name: &str, arguments: &[String]) {
+        const RUNNERS: [&str; 9] = [
+            "bun", "deno", "gmake", "just", "make", "npm", "pnpm", "task", "yarn",
+        ];
+        if !RUNNERS.contains(&name) {
+            return;
+        }
+        let is_operand = |word: &&String| !word.starts_with('-') && !word.contains('=');
+        let operands = arguments.iter().filter(is_operand);
+        self.recipes.extend(operands.cloned());
+        if !arguments.iter().any(|word| is_operand(&word)) {
+            self.recipes.push(recipes::FIRST.to_owned());
+        }
+    }
+
+    /// The folder of a file to run whose name is computed: any file in it may be meant.
+    fn folder_of_computed(&mut self, word: &str) {
+        let known = word.split(UNKNOWNS).next().unwrap_or_default();
+        if let Some((folder, _)) = known.rsplit_once('/').filter(|_| known.len() < word.len())
+            && !folder.is_empty()
+        {
+            self.all.push(FileCandidate::Folder(folder.to_owned()));
+        }
+    }
+
     fn program(&mut self, program: &str) {
-        if program.contains(UNKNOWN) {
+        if program.contains(UNKNOWNS) {
             self.unknown(program);
         } else if program.contains(['/', '\\']) {
             self.all.push(FileCandidate::Path(program.to_owned()));
@@ -217,7 +269,7 @@ impl Candidates {
 
     /// The paths in a word: as it is, behind an option or a `=`, and between separators.
     fn argument(&mut self, argument: &str) {
-        if argument.contains(UNKNOWN) {
+        if argument.contains(UNKNOWNS) {
             let is_code = argument.contains('/') && has_code_ending(argument);
             if is_code {
                 self.unknown(argument);
@@ -246,9 +298,16 @@ impl Candidates {
     }
 
     fn unknown(&mut self, word: &str) {
-        let shown = format!("`{}`", word.replace(UNKNOWN, "…"));
-        self.unknown.get_or_insert(shown);
+        self.unknown.get_or_insert_with(|| shown(word));
     }
+
+    fn uncertain(&mut self, word: &str) {
+        self.uncertain.get_or_insert_with(|| shown(word.trim()));
+    }
+}
+
+fn shown(word: &str) -> String {
+    format!("`{}`", word.replace(UNKNOWNS, "…"))
 }
 
 /// Whether a word names a program whose arguments are looked at.
@@ -259,7 +318,7 @@ fn is_special(word: &str) -> bool {
         || PACKAGE_BUILDERS.contains(&name)
         || FOLDER_FILES.iter().any(|(own, _)| *own == name)
         || BUILDERS.iter().any(|(own, _)| *own == name);
-    (is_listed || is_interpreter(name)) && !word.contains(UNKNOWN)
+    (is_listed || is_interpreter(name)) && !word.contains(UNKNOWNS)
 }
 
 #[cfg(test)]
@@ -276,6 +335,8 @@ mod tests {
             FileCandidate::Packages => "node_modules".to_owned(),
             FileCandidate::Folder(path) => format!("{path}/"),
             FileCandidate::Home(path) => format!("~/{path}"),
+            FileCandidate::Git(command) => format!("git {command}"),
+            FileCandidate::Repository(path) => format!("{path}/.git"),
             FileCandidate::Variable(name, value) => format!("{name}={value}"),
         });
         (shown.collect(), found.unknown)

@@ -103,6 +103,7 @@ impl ProgramFiles {
         let finder = Finder::new(&candidates, search_paths, place);
         let mut files = Self {
             unknown: candidates.unknown,
+            recipes: candidates.recipes.into_iter().collect(),
             ..Self::default()
         };
         for candidate in &candidates.all {

@@ -127,7 +127,35 @@ impl<'a> Finder<'a> {
                     self.add_path("~", path, found);
                 }
             }
+            FileCandidate::Git(command) => drop(found.git.insert(command.clone())),
+            FileCandidate::Repository(folder) => {
+                for base in &self.folders {
+                    self.add_repository(&base.join(folder), found);
+                }
+            }
             FileCandidate::Variable(name, value) => self.add_variable(name, value, found),
+        }
+    }
+
+    /// Adds the settings of a repository that commands may write.
+    pub(crate) fn add_repository(&self, folder: &Path, found: &mut ProgramFiles) {
+        let real = |path: &Path| codex_mounts::canonicalize(path).ok();
+        let own = self.place.repository();
+        if own.is_some() && own.as_deref().and_then(real) == real(folder) {
+            return;
+        }
+        for settings in [
+            "config",
+            ".git",
+            ".git/config",
+            ".git/config.worktree",
+            ".git/info/attributes",
+        ] {
+            let path = folder.join(settings);
+            self.add_path(&path.display().to_string(), path.clone(), found);
+        }
+        for hooks in ["hooks", ".git/hooks"] {
+            self.add_folder(&folder.join(hooks), found);
         }
     }
 

@@ -42,6 +42,10 @@ pub struct ProgramFiles {
     pub(crate) has_more: bool,
     /// The search paths that scripts set.
     pub(crate) search_paths: Vec<String>,
+    /// The recipes of the folder that are asked for.
+    pub(crate) recipes: BTreeSet<String>,
+    /// The commands of git that are run.
+    pub(crate) git: BTreeSet<String>,
     /// A word that may name a file to run, and that is not known before.
     pub unknown: Option<String>,
 }
@@ -63,12 +67,31 @@ impl ProgramFiles {
         true
     }
 
+    /// Adds what a script leads to.
+    pub(crate) fn take_in(&mut self, part: Self) {
+        for file in part.all {
+            self.push(file);
+        }
+        for tree in part.trees {
+            if !self.trees.contains(&tree) {
+                self.trees.push(tree);
+            }
+        }
+        self.imports_nothing |= part.imports_nothing;
+        self.has_more |= part.has_more;
+        self.recipes.extend(part.recipes);
+        self.git.extend(part.git);
+        self.unknown = self.unknown.take().or(part.unknown);
+    }
+
     /// Adds what was found for a part of the same start.
     pub(crate) fn join(&mut self, part: Self) {
         self.all.extend(part.all);
         self.trees.extend(part.trees);
         self.imports_nothing |= part.imports_nothing;
         self.search_paths.extend(part.search_paths);
+        self.recipes.extend(part.recipes);
+        self.git.extend(part.git);
         self.has_more |= part.has_more;
         self.unknown = self.unknown.take().or(part.unknown);
     }

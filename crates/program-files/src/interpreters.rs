@@ -83,7 +83,7 @@ impl Language {
             "rb" => return Self::Ruby,
             "php" => return Self::Php,
             "lua" => return Self::Lua,
-            "sh" | "bash" | "zsh" | "ksh" | "fish" => return Self::Shell,
+            "sh" | "bash" | "zsh" | "ksh" | "fish" | "mk" => return Self::Shell,
             _ => {}
         }
         let first = text.lines().next().unwrap_or_default();
@@ -95,8 +95,17 @@ impl Language {
         match program {
             Some(program) => Self::of_program(program).unwrap_or(Self::Code),
             None if has_code_ending(&name) || name == "package.json" => Self::Code,
-            None if ["Makefile", "makefile", "GNUmakefile", "justfile", ".env"]
-                .contains(&&*name) =>
+            None if [
+                "Makefile",
+                "makefile",
+                "GNUmakefile",
+                "Justfile",
+                "justfile",
+                ".justfile",
+                ".env",
+                ".envrc",
+            ]
+            .contains(&&*name) =>
             {
                 Self::Shell
             }
@@ -148,7 +157,10 @@ pub(crate) fn is_shell(program: &str) -> bool {
 /// What a program reads in the home folder, folders with code and files with settings.
 pub(crate) fn home_files(name: &str) -> &'static [&'static str] {
     if name == "git" {
-        return &[".gitconfig", ".config/git/config"];
+        return &[".gitconfig", ".config/git/config", ".ssh"];
+    }
+    if matches!(name, "rsync" | "scp" | "sftp" | "ssh") {
+        return &[".ssh"];
     }
     match Language::of_program(name) {
         Some(Language::Python) => &[".local/lib"],

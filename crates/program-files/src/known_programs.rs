@@ -47,7 +47,7 @@ pub(crate) const WRAPPERS: [&str; 14] = [
 ];
 
 /// Programs that may begin another one, and have words of their own before its name.
-pub(crate) const RUNNERS: [&str; 49] = [
+pub(crate) const RUNNERS: [&str; 48] = [
     "asdf",
     "bun",
     "bundle",
@@ -73,7 +73,6 @@ pub(crate) const RUNNERS: [&str; 49] = [
     "ltrace",
     "micromamba",
     "mise",
-    "nix",
     "npm",
     "npx",
     "parallel",
@@ -104,7 +103,7 @@ pub(crate) const PACKAGE_BUILDERS: [&str; 8] =
     ["bunx", "npx", "pip", "pip3", "pipx", "pnpx", "uv", "uvx"];
 
 /// Programs that take what they do from a file of the folder, and its names.
-pub(crate) const FOLDER_FILES: [(&str, &[&str]); 38] = [
+pub(crate) const FOLDER_FILES: [(&str, &[&str]); 35] = [
     ("bun", &["package.json", "bunfig.toml", ".npmrc"]),
     ("bundle", &["Gemfile", "Gemfile.lock", ".bundle/config"]),
     (
@@ -115,10 +114,6 @@ pub(crate) const FOLDER_FILES: [(&str, &[&str]); 38] = [
             "rust-toolchain.toml",
             "rust-toolchain",
         ],
-    ),
-    (
-        "docker-compose",
-        &["compose.yaml", "compose.yml", "docker-compose.yml"],
     ),
     (
         "eslint",
@@ -173,7 +168,6 @@ pub(crate) const FOLDER_FILES: [(&str, &[&str]); 38] = [
     ("just", &["justfile", "Justfile", ".justfile"]),
     ("make", &["GNUmakefile", "makefile", "Makefile"]),
     ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
-    ("nox", &["noxfile.py"]),
     ("npm", &["package.json", ".npmrc"]),
     ("npx", &[".npmrc"]),
     ("uvx", &["uv.toml"]),
@@ -189,10 +183,10 @@ pub(crate) const FOLDER_FILES: [(&str, &[&str]); 38] = [
     ("pre-commit", &[".pre-commit-config.yaml"]),
     ("rake", &["Rakefile", "rakefile"]),
     ("task", &["Taskfile.yml", "Taskfile.yaml"]),
-    ("tox", &["tox.ini"]),
     ("deno", &["deno.json", "deno.jsonc"]),
     ("ansible-playbook", &["ansible.cfg"]),
     ("composer", &["composer.json"]),
+    ("direnv", &[".envrc", ".env"]),
     ("doit", &["dodo.py"]),
     ("fab", &["fabfile.py"]),
     ("flake8", &[".flake8", "setup.cfg", "tox.ini"]),
@@ -211,7 +205,6 @@ pub(crate) const FOLDER_FILES: [(&str, &[&str]); 38] = [
         "mypy",
         &["mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"],
     ),
-    ("nix-shell", &["shell.nix", "default.nix"]),
     ("pipenv", &["Pipfile", "Pipfile.lock", ".env"]),
     (
         "pylint",
@@ -231,7 +224,8 @@ pub(crate) const FOLDER_FILES: [(&str, &[&str]); 38] = [
 pub(crate) const PACKAGE_RUNNERS: [&str; 3] = ["bunx", "npx", "pnpx"];
 
 /// Programs that build or run the code of the folder, unless one of these words comes first.
-pub(crate) const BUILDERS: [(&str, &[&str]); 33] = [
+pub(crate) const BUILDERS: [(&str, &[&str]); 49] = [
+    ("act", &["--version"]),
     ("ava", &["--version"]),
     ("nose2", &["--version"]),
     ("tap", &["--version"]),
@@ -264,6 +258,45 @@ pub(crate) const BUILDERS: [(&str, &[&str]); 33] = [
     ("scons", &["--version"]),
     ("stack", &["--version"]),
     ("waf", &["--version"]),
+    ("devbox", &["version"]),
+    ("devenv", &["version"]),
+    (
+        "docker",
+        &[
+            "--version",
+            "images",
+            "info",
+            "inspect",
+            "logs",
+            "ps",
+            "pull",
+            "version",
+        ],
+    ),
+    ("docker-compose", &["--version", "logs", "ps", "version"]),
+    ("earthly", &["--version"]),
+    ("nerdctl", &["--version", "ps"]),
+    ("nix", &["--version"]),
+    ("nix-build", &["--version"]),
+    ("nix-shell", &["--version"]),
+    ("nox", &["--version"]),
+    (
+        "podman",
+        &[
+            "--version",
+            "images",
+            "info",
+            "inspect",
+            "logs",
+            "ps",
+            "pull",
+            "version",
+        ],
+    ),
+    ("skaffold", &["version"]),
+    ("tilt", &["version"]),
+    ("tox", &["--version"]),
+    ("vagrant", &["--version", "status"]),
     ("zig", &["fmt", "version"]),
 ];
 

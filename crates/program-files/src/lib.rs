@@ -10,9 +10,11 @@
 //! they load (`folder`). Code that computes what it runs is reported as well, in a line and in scripts (`code_calls`).
 //!
 //! Code map: `line` (words of a shell line), `candidates` (the paths that words may mean), `known_programs` (what programs
-//! do with their arguments), `builders` (programs that run whatever lies in their folder), `interpreters` (which programs run code, and in which language), `python_start` (how Python is
+//! do with their arguments), `builders` (programs that run whatever lies in their folder), `indirect_runs` (commands that run what
+//! others list), `interpreters` (which programs run code, and in which language), `python_start` (how Python is
 //! started), `code_calls` (what code runs in turn), `code_variables` (what variables name), `finder` and `files` (the files
-//! there), `references` (what these name in turn), `folder` (packages), `content` (hashes), `record` (what ran before),
+//! there), `references` (what these name in turn), `recipes` (what a recipe runs),
+//! `git_settings` (what git runs), `folder` (packages), `content` (hashes), `record` (what ran before),
 //! `program_file` (how a system finds and protects programs).
 
 mod builders;
@@ -24,6 +26,8 @@ mod files;
 mod finder;
 mod folder;
 mod found_files;
+mod git_settings;
+mod indirect_runs;
 mod interpreters;
 mod known_programs;
 mod launch_place;
@@ -31,6 +35,7 @@ mod line;
 mod name_pattern;
 mod program_file;
 mod python_start;
+mod recipes;
 mod record;
 mod references;
 mod system_programs;

@@ -13,6 +13,12 @@ const MAX_WORDS: usize = 4096;
 /// Stands for a part of a word that is not known before the line runs.
 pub(crate) const UNKNOWN: char = '\0';
 
+/// Stands for an argument of a script or of a function in it, or for a number of the shell.
+pub(crate) const ARGUMENT: char = '\u{2}';
+
+/// What stands for parts of words that are not known.
+pub(crate) const UNKNOWNS: [char; 2] = [UNKNOWN, ARGUMENT];
+
 /// Begins a word that names or is the input of a command.
 pub(crate) const INPUT: char = '\u{1}';
 
@@ -286,6 +292,9 @@ impl LineReader<'_> {
                 Some(name) if word.contains(UNKNOWN) => {
                     self.assigned.insert(name.clone(), UNKNOWN.to_string());
                 }
+                Some(name) if word.contains(ARGUMENT) => {
+                    self.assigned.insert(name.clone(), ARGUMENT.to_string());
+                }
                 Some(_) => {}
             },
             Some("read" | "mapfile" | "readarray" | "getopts" | "printf") => {
@@ -406,7 +415,7 @@ impl LineReader<'_> {
                 if name.is_empty() {
                     cursor.next();
                 }
-                word.text.push(UNKNOWN);
+                word.text.push(ARGUMENT);
             }
         }
     }
@@ -416,7 +425,7 @@ impl LineReader<'_> {
         let mut cursor = Cursor { rest: inner };
         let name = cursor.name().to_owned();
         if !is_identifier(&name) {
-            return UNKNOWN.to_string();
+            return ARGUMENT.to_string();
         }
         let value = self.value(&name);
         for operator in [":-", "-", ":=", "="] {
@@ -434,19 +443,24 @@ impl LineReader<'_> {
     /// The output of a command in a word, where it is known.
     fn substitution(&mut self, inner: &str, depth: usize) -> String {
         self.read(inner, depth + 1);
-        let words: Vec<&str> = inner.split_whitespace().collect();
+        // Of several ways to find a program the first one counts.
+        let first = inner.split("||").next().unwrap_or(inner);
+        let words = first.split_whitespace();
+        let words: Vec<&str> = words.filter(|word| !is_discarded_output(word)).collect();
         let known = match words.as_slice() {
             ["pwd"] => Some(self.known.cwd.clone()),
-            ["git", "rev-parse", "--show-toplevel", rest @ ..]
-                if rest.iter().all(|word| is_discarded_output(word)) =>
-            {
-                self.known.repository.clone()
-            }
-            ["which", program] | ["command", "-v", program]
+            ["git", "rev-parse", "--show-toplevel"] => self.known.repository.clone(),
+            ["which", program] | ["command", "-v", program] | ["type", "-P", program]
                 if !program.contains(['$', '`', '"', '\'']) =>
             {
                 Some((*program).to_owned())
             }
+            // Folders that no command of the sandbox decides about.
+            ["brew", "--prefix", ..] | ["go", "env", ..] | ["pyenv", "root"] => {
+                Some("/elsewhere".to_owned())
+            }
+            ["npm" | "pnpm" | "yarn", "bin"] => Some("node_modules/.bin".to_owned()),
+            ["npm" | "pnpm", "root"] => Some("node_modules".to_owned()),
             _ => None,
         };
         known.unwrap_or_else(|| UNKNOWN.to_string())
@@ -468,7 +482,7 @@ impl LineReader<'_> {
 }
 
 fn is_discarded_output(word: &str) -> bool {
-    ["2>/dev/null", "2>", "/dev/null"].contains(&word)
+    ["2>/dev/null", "2>", "/dev/null", "2>&1"].contains(&word)
 }
 
 /// Whether a brace begins alternatives or a sequence, of which words are made.
@@ -502,7 +516,7 @@ mod tests {
             .map(|command| {
                 let words = command.0.into_iter();
                 words
-                    .map(|word| word.replace(UNKNOWN, "?").replace(INPUT, "<"))
+                    .map(|word| word.replace(UNKNOWNS, "?").replace(INPUT, "<"))
                     .collect()
             })
             .collect()

@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 use crate::candidates::Candidates;
 use crate::code_calls::{CodeCall, calls};
 use crate::finder::Finder;
-use crate::found_files::{BESIDE, FOLLOWED, MAX_FILES, ProgramFiles};
+use crate::found_files::{BESIDE, FOLLOWED, MAX_FILES, ProgramFile, ProgramFiles};
+use crate::git_settings::{READING_GIT, git_settings};
 use crate::interpreters::{Language, is_interpreter};
 use crate::known_programs::{base_name, has_code_ending, is_data};
 use crate::line::{KnownValues, read_line};
-use crate::program_file::may_be_run;
+use crate::program_file::{is_path, may_be_run};
+use crate::recipes::{lines_to_run, recipes_of};
 
 /// Longer texts are not read; their hashes count all the same.
 const MAX_TEXT: u64 = 8 * 1024 * 1024;
@@ -44,7 +46,18 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
         search_path: finder.own_search_path(),
         runs_text: false,
         computed: Vec::new(),
+        recipe_files: Vec::new(),
+        uncertain: Vec::new(),
+        run_by: Vec::new(),
+        source: PathBuf::new(),
     };
+    // What the search path finds elsewhere is installed.
+    let is_own = |file: &&ProgramFile| {
+        let is_named = !file.word.starts_with(FOLLOWED);
+        is_named && (is_path(&file.word) || finder.is_of_work(&file.path))
+    };
+    let named = found.all.iter().filter(is_own);
+    let named: BTreeSet<PathBuf> = named.map(|file| file.path.clone()).collect();
     let mut index = 0;
     while let Some(file) = found.file_at(index) {
         if !file.is_of_system {
@@ -56,10 +69,18 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
             }
             // Most interpreters look beside what a link leads to.
             if !is_data && real != path {
+                reader.run_by.push((path, real.clone()));
                 reader.read(&real, is_named, found);
             }
         }
         index += 1;
+        if index == found.count() {
+            reader.recipes(found);
+            reader.git(found);
+        }
+    }
+    if let Some(shown) = reader.uncertain_of(named) {
+        found.unknown.get_or_insert(shown);
     }
     let mut computed = reader.computed.into_iter();
     // A module that only lies beside a script is imported by nothing that is known.
@@ -89,6 +110,14 @@ struct ReferenceReader<'a> {
     runs_text: bool,
     /// The files that compute what they run, and how.
     computed: Vec<(PathBuf, String)>,
+    /// Files with recipes, and their texts.
+    recipe_files: Vec<(PathBuf, String)>,
+    /// The files that run what is not known before, and what.
+    uncertain: Vec<(PathBuf, String)>,
+    /// Files, and what they run.
+    run_by: Vec<(PathBuf, PathBuf)>,
+    /// The file that is read.
+    source: PathBuf,
 }
 
 impl ReferenceReader<'_> {
@@ -97,13 +126,18 @@ impl ReferenceReader<'_> {
         let Some(text) = text_of(path) else { return };
         let Some(folder) = path.parent() else { return };
         let language = Language::of_file(path, &text);
+        self.source = path.to_path_buf();
+        let has_recipes = recipes_of(path, &text).is_some();
+        if has_recipes {
+            self.recipe_files.push((path.to_path_buf(), text.clone()));
+        }
         match language {
             Language::Python if is_named => self.finder.add_modules(folder, found),
             Language::JavaScript => {
                 self.finder.add_packages(folder, found);
                 self.add_manifest(folder, &text, found);
             }
-            Language::Shell => self.read_script(&text, folder, found),
+            Language::Shell => self.read_script(&text, folder, !has_recipes, found),
             _ => {}
         }
         // The line with the interpreter may set variables.
@@ -112,10 +146,10 @@ impl ReferenceReader<'_> {
             .next()
             .and_then(|first| first.strip_prefix("#!"));
         if let Some(first) = first {
-            self.read_script(first, folder, found);
+            self.read_script(first, folder, true, found);
         }
         for script in package_scripts(path, &text) {
-            self.read_script(&script, folder, found);
+            self.read_script(&script, folder, false, found);
         }
         if language == Language::Other && !is_named {
             return;
@@ -136,7 +170,7 @@ impl ReferenceReader<'_> {
         let folders = folders.filter(|folder| codex_mounts::is_dir(folder));
         let bases: Vec<PathBuf> = folders.take(MAX_INNER).collect();
         for line in calls.iter().flat_map(|call| &call.lines) {
-            self.read_script(line, folder, found);
+            self.read_script(line, folder, true, found);
         }
         calls
             .iter()
@@ -209,26 +243,121 @@ impl ReferenceReader<'_> {
         }
     }
 
-    /// A script for a shell, like a line. Words that are not known are no reason to distrust it: it has been seen.
-    fn read_script(&self, text: &str, folder: &Path, found: &mut ProgramFiles) {
+    /// A script for a shell, like a line. Words that are not known are no reason to distrust it: it has been seen. What it
+    /// builds is one, if `is_run`.
+    fn read_script(&mut self, text: &str, folder: &Path, is_run: bool, found: &mut ProgramFiles) {
         let text = &with_known_places(text, folder);
         let place = self.finder.place;
+        let repository = place.repository();
         let known = KnownValues {
             variable: &|name| place.variable(name),
             cwd: place.cwd.display().to_string(),
-            repository: None,
+            repository: repository.map(|folder| folder.display().to_string()),
         };
         let read = read_line(text, &known);
         let mut candidates = Candidates::of(&read.commands);
         candidates.input_code(&read.commands, text);
         // It has folders and a search path of its own.
         let finder = Finder::new(&candidates, &read.search_paths, place);
+        let mut part = ProgramFiles::default();
         for candidate in &candidates.all {
-            let found_before = found.count();
-            finder.add(candidate, found);
-            found.mark_followed(found_before, FOLLOWED);
+            finder.add(candidate, &mut part);
         }
+        part.mark_followed(0, FOLLOWED);
+        let source = &self.source;
+        let run = part.all.iter();
+        self.run_by
+            .extend(run.map(|file| (source.clone(), file.path.clone())));
+        if is_run {
+            part.recipes.extend(candidates.recipes);
+            let uncertain = candidates.uncertain;
+            self.uncertain
+                .extend(uncertain.map(|shown| (source.clone(), shown)));
+        }
+        found.take_in(part);
         found.search_paths.extend(read.search_paths);
+    }
+
+    /// What recipes run that are asked for, until no more are.
+    fn recipes(&mut self, found: &mut ProgramFiles) {
+        loop {
+            let before = found.recipes.len();
+            for (path, text) in self.recipe_files.clone() {
+                let recipes = recipes_of(&path, &text).unwrap_or_default();
+                let lines = lines_to_run(&recipes, &found.recipes);
+                let folder = path.parent().unwrap_or(&path).to_path_buf();
+                self.source = path;
+                self.read_script(&lines, &folder, true, found);
+            }
+            if found.recipes.len() == before {
+                return;
+            }
+        }
+    }
+
+    /// What git runs, as the settings of the repository say.
+    fn git(&mut self, found: &mut ProgramFiles) {
+        let commands = std::mem::take(&mut found.git);
+        let Some(root) = self
+            .finder
+            .place
+            .repository()
+            .filter(|_| !commands.is_empty())
+        else {
+            return;
+        };
+        let only_reads = (commands.iter()).all(|command| READING_GIT.contains(&command.as_str()));
+        let settings = git_settings(&root, self.finder.home().as_deref(), only_reads);
+        if settings.is_unreadable {
+            found
+                .unknown
+                .get_or_insert_with(|| "the index of git".to_owned());
+        }
+        let is_of_work = |file: &&PathBuf| self.finder.is_of_work(file);
+        for file in settings.included.iter().filter(is_of_work) {
+            self.finder.add_path(">included", file.clone(), found);
+        }
+        for hook in settings.hooks {
+            self.run_by.push((root.clone(), hook.clone()));
+            self.finder.add_path(">hook", hook, found);
+        }
+        for folder in settings.inner {
+            self.finder.add_repository(&folder, found);
+        }
+        self.source = root.clone();
+        for (key, value) in settings.values {
+            let mut part = ProgramFiles::default();
+            let line = format!("cd {}\n{}", root.display(), value.trim_start_matches('!'));
+            let is_run = commands.contains(&key) && value.starts_with('!');
+            self.read_script(&line, &root, is_run, &mut part);
+            // Data of the user and programs elsewhere are no matter of the workspace.
+            part.all.retain(|file| self.finder.is_of_work(&file.real));
+            part.trees.clear();
+            part.unknown = None;
+            part.git.clear();
+            found.take_in(part);
+        }
+    }
+
+    /// What is not known before of what runs, beginning with these files.
+    fn uncertain_of(&self, named: BTreeSet<PathBuf>) -> Option<String> {
+        let mut run = named.clone();
+        run.extend(self.finder.place.repository());
+        loop {
+            let more: BTreeSet<PathBuf> = (self.run_by.iter())
+                .filter(|(by, file)| run.contains(by) && !run.contains(file))
+                .map(|(_, file)| file.clone())
+                .collect();
+            if more.is_empty() {
+                break;
+            }
+            run.extend(more);
+        }
+        let mut uncertain = self.uncertain.iter();
+        let (path, shown) = uncertain.find(|(path, _)| {
+            run.contains(path) && (named.contains(path) || self.finder.is_of_work(path))
+        })?;
+        Some(format!("{shown} in {}", path.display()))
     }
 
     fn word(&mut self, word: &str, folder: &Path, found: &mut ProgramFiles) {
@@ -344,7 +473,7 @@ impl ReferenceReader<'_> {
 
 /// A script with the folder in it that it finds itself in, and with the names that make has for itself.
 fn with_known_places(text: &str, folder: &Path) -> String {
-    const OWN_FOLDERS: [&str; 7] = [
+    const OWN_FOLDERS: [&str; 9] = [
         "$(dirname \"$0\")",
         "$(dirname $0)",
         "$(dirname -- \"$0\")",
@@ -352,9 +481,17 @@ fn with_known_places(text: &str, folder: &Path) -> String {
         "$(dirname -- \"${BASH_SOURCE[0]}\")",
         "$(dirname \"$BASH_SOURCE\")",
         "${0%/*}",
+        "${BASH_SOURCE%/*}",
+        "${BASH_SOURCE[0]%/*}",
     ];
     let folder = folder.display().to_string();
     let mut text = text.replace("$(MAKE)", "make").replace("${MAKE}", "make");
+    text = text.replace("$( ", "$(").replace(" )", ")");
+    for own in ["\"$0\"", "$0", "\"${BASH_SOURCE[0]}\"", "\"$BASH_SOURCE\""] {
+        for real in ["readlink -f", "realpath"] {
+            text = text.replace(&format!("$({real} {own})"), "$0");
+        }
+    }
     for own in OWN_FOLDERS {
         text = text.replace(own, &folder);
     }

@@ -1,11 +1,11 @@
 //! What interpreters run beside the files that their arguments name.
 
-use super::listed::runs_its_input;
 use super::{Candidates, FileCandidate};
 use crate::code_calls::calls;
+use crate::indirect_runs::runs_its_input;
 use crate::interpreters::{Language, code_arguments, module_folder};
 use crate::known_programs::{base_name, is_data};
-use crate::line::{CommandWords, UNKNOWN};
+use crate::line::{CommandWords, UNKNOWNS};
 use crate::python_start::PythonStart;
 
 impl Candidates {
@@ -64,7 +64,7 @@ impl Candidates {
 
     /// The modules and folders that arguments may mean: with an ending, and joined to an option.
     pub(super) fn modules(&mut self, language: Language, arguments: &[String]) {
-        for argument in arguments.iter().filter(|word| !word.contains(UNKNOWN)) {
+        for argument in arguments.iter().filter(|word| !word.contains(UNKNOWNS)) {
             let joined = argument
                 .starts_with('-')
                 .then(|| argument.get(2..))

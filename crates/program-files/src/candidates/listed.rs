@@ -1,9 +1,9 @@
-//! Files that are run because another command lists, finds or prints them.
+//! Folders whose files are run.
 
 use super::{Candidates, FileCandidate};
-use crate::interpreters::{is_interpreter, is_shell, runs_arguments, runs_input};
-use crate::known_programs::{LISTERS, RUNNERS, WRAPPERS, WRITERS, base_name};
-use crate::line::{CommandWords, UNKNOWN};
+use crate::indirect_runs::{lists_files, runs_what_it_finds};
+use crate::known_programs::{LISTERS, base_name};
+use crate::line::{CommandWords, UNKNOWNS};
 
 impl Candidates {
     /// The folders whose files a command runs, or lists for one that does.
@@ -23,13 +23,14 @@ impl Candidates {
                 let is_folder = |word: &&String| word.contains('/');
                 arguments.iter().filter(is_folder).collect()
             }
+            "git" if runs_listed && lists_files(arguments) => Vec::new(),
             _ if runs_listed && LISTERS.contains(&name) => {
                 arguments.iter().filter(|it| !it.starts_with('-')).collect()
             }
             _ => return,
         };
         for folder in &folders {
-            if folder.contains(UNKNOWN) {
+            if folder.contains(UNKNOWNS) {
                 self.unknown(folder);
             } else {
                 self.all.push(FileCandidate::Folder((*folder).clone()));
@@ -38,100 +39,5 @@ impl Candidates {
         if folders.is_empty() {
             self.all.push(FileCandidate::Folder(".".to_owned()));
         }
-    }
-}
-
-/// Whether a command runs the files that another one lists.
-pub(super) fn runs_listed_files(CommandWords(words): &CommandWords) -> bool {
-    let Some((program, arguments)) = words.split_first() else {
-        return false;
-    };
-    match base_name(program) {
-        "xargs" | "parallel" => arguments.iter().any(|word| runs_a_file(word)),
-        name => is_shell(name) && runs_its_input(&CommandWords(words.clone())),
-    }
-}
-
-/// Whether a command runs files whose names it reads.
-pub(super) fn runs_what_it_reads_about(CommandWords(words): &CommandWords) -> bool {
-    let Some((program, arguments)) = words.split_first() else {
-        return false;
-    };
-    if !["parallel", "xargs"].contains(&base_name(program)) {
-        return false;
-    }
-    let at = arguments
-        .iter()
-        .position(|word| is_interpreter(base_name(word)));
-    at.is_some_and(|at| {
-        let rest = &arguments[at + 1..];
-        let only_checks = rest
-            .iter()
-            .any(|option| ["--check", "-n"].contains(&option.as_str()));
-        !only_checks
-            && rest
-                .iter()
-                .all(|word| word.starts_with('-') || word == "{}")
-    })
-}
-
-/// Whether the names that a command prints are known, or it prints none.
-pub(super) fn names_what_it_lists(CommandWords(words): &CommandWords) -> bool {
-    const FILTERS: [&str; 6] = ["awk", "grep", "head", "sort", "tail", "uniq"];
-    let name = words.first().map_or("", |program| base_name(program));
-    LISTERS.contains(&name)
-        || WRITERS.contains(&name)
-        || FILTERS.contains(&name)
-        || ["", "cd", "parallel", "xargs"].contains(&name)
-}
-
-/// Whether `find` runs the files that it finds.
-fn runs_what_it_finds(arguments: &[String]) -> bool {
-    let runs = |words: &[String]| {
-        let [action, program] = words else {
-            return false;
-        };
-        let runs = [
-            "-exec",
-            "-execdir",
-            "-ok",
-            "-okdir",
-            "-x",
-            "-X",
-            "--exec",
-            "--exec-batch",
-        ];
-        runs.contains(&action.as_str()) && runs_a_file(program)
-    };
-    arguments.windows(2).any(runs)
-}
-
-/// Whether a word in the place of a program is a file that is found, or runs one.
-fn runs_a_file(word: &str) -> bool {
-    let name = base_name(word);
-    word.contains("{}") || runs_arguments(name)
-}
-
-/// Whether a command runs what it reads.
-pub(super) fn runs_its_input(CommandWords(words): &CommandWords) -> bool {
-    let Some((program, arguments)) = words.split_first() else {
-        return false;
-    };
-    let takes_none = |arguments: &[String]| {
-        const INPUTS: [&str; 5] = ["-", "-s", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
-        arguments.iter().any(|word| INPUTS.contains(&word.as_str()))
-            || arguments
-                .iter()
-                .all(|argument| argument.starts_with('-') && argument != "-c" && argument != "-e")
-    };
-    match base_name(program) {
-        "xargs" | "parallel" | "source" | "." | "eval" => true,
-        name if runs_input(name) => true,
-        name if is_interpreter(name) => takes_none(arguments),
-        name if WRAPPERS.contains(&name) || RUNNERS.contains(&name) => arguments
-            .iter()
-            .position(|argument| is_interpreter(base_name(argument)))
-            .is_some_and(|at| takes_none(&arguments[at + 1..])),
-        _ => false,
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Candidates, FileCandidate};
 use crate::builders::is_builder;
-use crate::line::UNKNOWN;
+use crate::line::UNKNOWNS;
 
 impl Candidates {
     /// The folders of packages that are built and run.
@@ -63,11 +63,11 @@ impl Candidates {
 
     /// A module of the working folder that an interpreter prefers to one that is installed.
     pub(super) fn module(&mut self, module: &str) {
-        if module.contains(UNKNOWN) {
+        if module.contains(UNKNOWNS) {
             return self.unknown(module);
         }
         if is_builder(module, &[]) {
-            return self.unknown(module);
+            return self.builds(module, &[]);
         }
         let path = module.replace('.', "/");
         for file in [".py", "/__main__.py", "/__init__.py"] {

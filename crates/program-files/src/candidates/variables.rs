@@ -2,7 +2,7 @@
 
 use super::{Candidates, FileCandidate};
 use crate::code_variables::places_code;
-use crate::line::UNKNOWN;
+use crate::line::UNKNOWNS;
 
 impl Candidates {
     /// A variable that names places of code, in an assignment or an argument.
@@ -22,7 +22,8 @@ impl Candidates {
         if !places_code(name) {
             return;
         }
-        if value.contains(UNKNOWN) {
+        if value.contains(UNKNOWNS) {
+            self.uncertain(argument);
             return self.unknown(argument);
         }
         self.all

@@ -926,6 +926,193 @@ fn what_code_runs_cannot_be_rewritten() {
 }
 
 #[test]
+fn scripts_that_build_or_test_the_workspace_are_reported() {
+    let folder = LineFolder::new();
+    for name in ["npm", "make", "just", "lefthook", "docker"] {
+        folder.write(&format!("bin/{name}"), "#!/bin/sh\n");
+    }
+    folder.write(
+        "work/Makefile",
+        "fmt:\n\ttrue\nall: check\ncheck:\n\tcargo test\nagain:\n\t$(MAKE) check\n",
+    );
+    folder.write(
+        "work/package.json",
+        r#"{"scripts":{"fmt":"prettier .","ci":"npm run unit","unit":"jest","precheck":"jest"}}"#,
+    );
+    folder.write(
+        "work/lefthook.yml",
+        "pre-commit:\n  jobs:\n    - run: npm test\n",
+    );
+    folder.write("work/inner.sh", "pytest\n");
+    folder.write(
+        "work/helper.py",
+        "import subprocess\nsubprocess.run('go run ./x', shell=True)\n",
+    );
+    for line in [
+        "cargo test",
+        "npm test",
+        "python3 -m pytest",
+        "go run ./x",
+        "npx jest",
+        "docker compose up",
+        "nix develop -c true",
+        "make check",
+        "make all",
+        "make again",
+        "npm run ci",
+        "npm run check",
+        "lefthook run pre-commit",
+        "sh ./inner.sh",
+        ". ./inner.sh",
+        "python3 helper.py",
+        "export PATH=\"$(cat place):$PATH\"",
+        "add() { PATH=\"$1:$PATH\"; }",
+    ] {
+        folder.write("work/hook.sh", &format!("#!/bin/bash\n{line}\n"));
+        let unknown = folder.of("./hook.sh").unknown;
+        assert!(unknown.is_some(), "{line}");
+    }
+    for line in [
+        "make fmt",
+        "npm run fmt",
+        "cargo fmt",
+        "docker ps",
+        "# cargo test",
+        "echo run cargo test",
+        "git diff --stat",
+        "PY=$(command -v python3 || command -v python)\ngit diff --name-only\n\"$PY\" -c pass",
+        "DIR=\"$( cd \"$( dirname \"${BASH_SOURCE[0]}\" )\" && pwd )\"\ncd \"$DIR\"",
+        "export PATH=\"$(npm bin):$(brew --prefix)/bin:$PATH\"",
+    ] {
+        folder.write("work/hook.sh", &format!("#!/bin/bash\n{line}\n"));
+        assert_eq!(folder.of("./hook.sh").unknown, None, "{line}");
+    }
+}
+
+#[test]
+fn installed_programs_may_build_and_compute_what_they_like() {
+    let folder = LineFolder::new();
+    folder.write(
+        "bin/python9",
+        "#!/bin/sh\nPATH=\"$(x):$PATH\"\ncargo test\n",
+    );
+    assert_eq!(folder.of("python9").unknown, None);
+    let path = folder.root().join("bin/python9");
+    assert!(folder.of(&path.display().to_string()).unknown.is_some());
+}
+
+#[test]
+fn files_with_computed_names_count_with_their_folder() {
+    for (script, files, changed) in [
+        ("for f in $(ls d); do . \"d/$f\"; done", &["d/a"][..], "d/b"),
+        ("ls d | while read f; do . \"d/$f\"; done", &["d/a"], "d/b"),
+        (
+            "sh \"./os/$(uname -s).run\"",
+            &["os/Linux.run"],
+            "os/Linux.run",
+        ),
+        ("\"os/$(uname -s)-run\"", &["os/Linux-run"], "os/Linux-run"),
+        (
+            "load() { . \"./lib/$1.inc\"; }\nload x",
+            &["lib/x.inc"],
+            "lib/y.inc",
+        ),
+        ("for f in $(git ls-files); do sh \"$f\"; done", &["a"], "b"),
+        (
+            "R=$(git rev-parse --show-toplevel)\nPATH=\"$R/bin2:$PATH\"\nx",
+            &["bin2/y"],
+            "bin2/x",
+        ),
+    ] {
+        let script = format!("hook.sh: {script}");
+        let all: Vec<&str> = files.iter().copied().chain([script.as_str()]).collect();
+        check_rewritten("sh hook.sh", &all, changed);
+    }
+}
+
+#[test]
+fn what_git_runs_by_its_settings_cannot_be_rewritten() {
+    let hook = ".git/hooks/pre-commit: #!/bin/sh\nsh ./x\n";
+    for (line, settings, changed) in [
+        ("git status", "[filter \"f\"]\n\tclean = ./x", "x"),
+        ("git diff", "[diff \"f\"]\n\ttextconv = sh ./x -v", "x"),
+        ("git st", "[alias]\n\tst = !sh ./x", "x"),
+        ("git status", "[include]\n\tpath = ../x", "x"),
+        ("git status", "[core]\n\tfsmonitor = \"./x\"", "x"),
+        ("git commit -m y", "", "x"),
+        ("git commit -m y", "[core]\n\thooksPath = h", "h/pre-commit"),
+        ("cd sub && git status", "", "sub/.git/config"),
+        ("git -C sub status", "", "sub/.git/config"),
+        ("sh cd.sh", "", "sub/.git/config"),
+    ] {
+        let folder = LineFolder::new();
+        for file in ["x", "cd.sh: cd sub\ngit status\n", "sub/y", hook] {
+            let (path, text) = file.split_once(": ").unwrap_or((file, "1"));
+            folder.write(&format!("work/{path}"), text);
+        }
+        folder.write("work/.git/config", settings);
+        let before = folder.of(line).content_hash().unwrap();
+        folder.write(&format!("work/{changed}"), "rewritten");
+        let after = folder.of(line).content_hash().unwrap();
+        assert_ne!(before, after, "{line} {settings}");
+    }
+}
+
+#[test]
+fn ordinary_use_of_git_changes_no_hash() {
+    let folder = LineFolder::new();
+    folder.write("work/.git/config", "[user]\n\tname = A B\n");
+    folder.write("work/.git/hooks/pre-commit", "#!/bin/sh\ncargo test\n");
+    folder.write("work/.git/hooks/update.sample", "#!/bin/sh\n");
+    let before = folder.of("git diff --stat");
+    assert_eq!(before.unknown, None);
+    folder.write(
+        "work/.git/config",
+        "[user]\n\tname = A B\n[branch \"b\"]\n\tremote = origin\n[alias]\n\tt = !cargo test\n",
+    );
+    let after = folder.of("git diff --stat");
+    assert_eq!(
+        before.content_hash().unwrap(),
+        after.content_hash().unwrap()
+    );
+    for line in ["git t", "git commit -m x"] {
+        assert!(folder.of(line).unknown.is_some(), "{line}");
+    }
+}
+
+#[test]
+fn settings_of_repositories_in_the_index_count() {
+    let folder = LineFolder::new();
+    let work = folder.root().join("work");
+    fs::remove_dir_all(work.join(".git")).unwrap();
+    for version in ["2", "4"] {
+        for arguments in [
+            &["init", "-q", "."][..],
+            &["init", "-q", "module"],
+            &["-C", "module", "commit", "-q", "--allow-empty", "-m", "x"],
+            &["add", "."],
+            &["update-index", "--index-version", version],
+        ] {
+            let mut git = std::process::Command::new("git");
+            git.current_dir(&work).env("HOME", work.join("none"));
+            for name in ["AUTHOR", "COMMITTER"] {
+                git.env(format!("GIT_{name}_NAME"), "n");
+                git.env(format!("GIT_{name}_EMAIL"), "e@a.test");
+            }
+            let done = git.args(arguments).output().unwrap();
+            assert!(done.status.success(), "{done:?}");
+        }
+        folder.write("work/file", "x");
+        let before = folder.of("git diff").content_hash().unwrap();
+        let config = work.join("module/.git/config");
+        let text = fs::read_to_string(&config).unwrap();
+        fs::write(&config, text + "[core]\n\tfsmonitor = ./x\n").unwrap();
+        let after = folder.of("git diff").content_hash().unwrap();
+        assert_ne!(after, before, "{version}");
+    }
+}
+
+#[test]
 fn ordinary_hooks_are_known_and_leave_the_data_of_the_workspace_alone() {
     let folder = LineFolder::new();
     let script = "#!/usr/bin/env python3\nimport json, os, re, subprocess, sys\nfrom pathlib import Path\n\

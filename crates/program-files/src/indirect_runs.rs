@@ -1,0 +1,129 @@
+//! Commands that run what other commands list, find, print or compute.
+
+use crate::interpreters::{is_interpreter, is_shell, runs_arguments, runs_input};
+use crate::known_programs::{LISTERS, RUNNERS, WRAPPERS, WRITERS, base_name};
+use crate::line::{CommandWords, UNKNOWN};
+
+/// Whether a command runs the files that another one lists.
+pub(crate) fn runs_listed_files(CommandWords(words): &CommandWords) -> bool {
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    match base_name(program) {
+        "xargs" | "parallel" => arguments.iter().any(|word| runs_a_file(word)),
+        name => is_shell(name) && runs_its_input(&CommandWords(words.clone())),
+    }
+}
+
+/// Whether a command runs a file whose name it computes. An argument of a script or of a function is no such name: it stands
+/// elsewhere.
+pub(crate) fn runs_computed_name(CommandWords(words): &CommandWords) -> bool {
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    let is_computed = |word: &str| base_name(word).contains(UNKNOWN);
+    let name = base_name(program);
+    if !is_interpreter(name) {
+        return is_computed(program);
+    }
+    let only_checks = ["--check", "-c", "-l", "-m", "-n"];
+    let mut options = arguments.iter().take_while(|word| word.starts_with('-'));
+    let operand = arguments.iter().find(|word| !word.starts_with('-'));
+    !options.any(|option| only_checks.contains(&option.as_str()))
+        && operand.is_some_and(|operand| is_computed(operand))
+}
+
+/// Whether a command runs files whose names it reads.
+pub(crate) fn runs_what_it_reads_about(CommandWords(words): &CommandWords) -> bool {
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    if !["parallel", "xargs"].contains(&base_name(program)) {
+        return false;
+    }
+    let at = arguments
+        .iter()
+        .position(|word| is_interpreter(base_name(word)));
+    at.is_some_and(|at| {
+        let rest = &arguments[at + 1..];
+        let only_checks = rest
+            .iter()
+            .any(|option| ["--check", "-n"].contains(&option.as_str()));
+        !only_checks
+            && rest
+                .iter()
+                .all(|word| word.starts_with('-') || word == "{}")
+    })
+}
+
+/// Whether the names that a command prints are known, or it prints none.
+pub(crate) fn names_what_it_lists(CommandWords(words): &CommandWords) -> bool {
+    const FILTERS: [&str; 6] = ["awk", "grep", "head", "sort", "tail", "uniq"];
+    let name = words.first().map_or("", |program| base_name(program));
+    LISTERS.contains(&name)
+        || WRITERS.contains(&name)
+        || FILTERS.contains(&name)
+        || ["", "cd", "parallel", "xargs"].contains(&name)
+}
+
+/// Whether a command of git lists files of the workspace.
+pub(crate) fn lists_files(arguments: &[String]) -> bool {
+    let mut words = arguments.iter().map(String::as_str);
+    words.any(|word| ["ls-files", "--name-only", "--porcelain"].contains(&word))
+}
+
+/// Whether `find` runs the files that it finds.
+pub(crate) fn runs_what_it_finds(arguments: &[String]) -> bool {
+    let runs = |words: &[String]| {
+        let [action, program] = words else {
+            return false;
+        };
+        let runs = [
+            "-exec",
+            "-execdir",
+            "-ok",
+            "-okdir",
+            "-x",
+            "-X",
+            "--exec",
+            "--exec-batch",
+        ];
+        runs.contains(&action.as_str()) && runs_a_file(program)
+    };
+    arguments.windows(2).any(runs)
+}
+
+/// Whether a word in the place of a program is a file that is found, or runs one.
+fn runs_a_file(word: &str) -> bool {
+    let name = base_name(word);
+    word.contains("{}") || runs_arguments(name)
+}
+
+/// Whether a command runs what it reads.
+pub(crate) fn runs_its_input(CommandWords(words): &CommandWords) -> bool {
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    let takes_none = |arguments: &[String]| {
+        const INPUTS: [&str; 5] = ["-", "-s", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+        arguments.iter().any(|word| INPUTS.contains(&word.as_str()))
+            || arguments
+                .iter()
+                .all(|argument| argument.starts_with('-') && argument != "-c" && argument != "-e")
+    };
+    match base_name(program) {
+        "xargs" | "parallel" | "source" | "." | "eval" => true,
+        name if runs_input(name) => true,
+        name if is_interpreter(name) => takes_none(arguments),
+        name if WRAPPERS.contains(&name) || RUNNERS.contains(&name) => arguments
+            .iter()
+            .position(|argument| is_interpreter(base_name(argument)))
+            .is_some_and(|at| takes_none(&arguments[at + 1..])),
+        _ => false,
+    }
+}
+
+/// Whether git is among the words of a command.
+pub(crate) fn runs_git(CommandWords(words): &CommandWords) -> bool {
+    words.iter().any(|word| base_name(word) == "git")
+}

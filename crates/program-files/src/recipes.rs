@@ -1,0 +1,169 @@
+//! The recipes in files such as `Makefile` and `package.json`: which of them a line runs.
+//!
+//! A recipe that builds or tests the workspace runs what is not known before, but only if it is run. What is in no recipe
+//! always counts. Languages are not parsed: a line that begins without a blank and has a `:` in it begins a recipe.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// Limit on the recipes of a file.
+const MAX_RECIPES: usize = 2000;
+
+/// The name under which a program without operands asks for the first recipe.
+pub(crate) const FIRST: &str = "";
+
+/// Lines with a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Recipe {
+    names: Vec<String>,
+    /// The recipes that run before it.
+    needs: Vec<String>,
+    lines: String,
+    /// Whether it runs with any other one.
+    is_always_run: bool,
+}
+
+/// The recipes of a file. None if it has no recipes.
+pub(crate) fn recipes_of(path: &Path, text: &str) -> Option<Vec<Recipe>> {
+    let name = path.file_name()?.to_str()?;
+    match name.to_lowercase().as_str() {
+        "package.json" => Some(scripts_of_package(text)),
+        "makefile" | "gnumakefile" | "justfile" | ".justfile" => Some(rules(text)),
+        name if name.ends_with(".mk") => Some(rules(text)),
+        "taskfile.yml" | "taskfile.yaml" | ".pre-commit-config.yaml" => Some(vec![values(text)]),
+        name if name.trim_start_matches('.').starts_with("lefthook") => Some(vec![values(text)]),
+        _ => None,
+    }
+}
+
+/// The lines of the recipes that are run if these are asked for.
+pub(crate) fn lines_to_run(recipes: &[Recipe], asked: &BTreeSet<String>) -> String {
+    let mut names: Vec<&str> = asked.iter().map(String::as_str).collect();
+    if asked.contains(FIRST) {
+        let mut own = recipes.iter().flat_map(|recipe| &recipe.names);
+        names.extend(own.find(|name| !name.starts_with('.')).map(String::as_str));
+    }
+    let mut runs: Vec<bool> = recipes.iter().map(|recipe| recipe.is_always_run).collect();
+    while let Some(name) = names.pop() {
+        for (recipe, runs) in recipes.iter().zip(&mut runs) {
+            if !*runs && recipe.names.iter().any(|own| own == name) {
+                *runs = true;
+                names.extend(recipe.needs.iter().map(String::as_str));
+            }
+        }
+    }
+    let run = recipes.iter().zip(runs).filter(|(_, runs)| *runs);
+    run.map(|(recipe, _)| recipe.lines.as_str()).collect()
+}
+
+fn rules(text: &str) -> Vec<Recipe> {
+    let mut all = vec![Recipe {
+        is_always_run: true,
+        ..Recipe::default()
+    }];
+    for line in text.lines() {
+        let is_inner = line.starts_with([' ', '\t']);
+        let rule = line.split_once(':').filter(|_| !is_inner);
+        let rule = rule.filter(|(_, after)| !after.starts_with('=') && !line.starts_with('#'));
+        let at = match rule {
+            Some((names, after)) if all.len() < MAX_RECIPES => {
+                let (needs, first_line) = after.split_once(';').unwrap_or((after, ""));
+                let names = names.trim_start_matches('@').split_whitespace();
+                let is_pattern = |c: char| "%=$".contains(c);
+                all.push(Recipe {
+                    is_always_run: names.clone().any(|name| name.contains(is_pattern)),
+                    names: names.map(str::to_owned).collect(),
+                    needs: words(needs),
+                    lines: format!("{first_line}\n"),
+                });
+                continue;
+            }
+            None if is_inner => all.len() - 1,
+            _ => 0,
+        };
+        let own = &mut all[at].lines;
+        own.push_str(line.trim_start().trim_start_matches(['@', '-', '+']));
+        own.push('\n');
+    }
+    all
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(|c: char| c.is_whitespace() || "()&|".contains(c))
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The scripts of a package. One whose name begins with `pre` or `post` runs with the other one.
+fn scripts_of_package(text: &str) -> Vec<Recipe> {
+    let package: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+    let scripts = package["scripts"].as_object().into_iter().flatten();
+    let scripts = scripts.filter_map(|(name, line)| Some((name, line.as_str()?)));
+    let recipes = scripts.take(MAX_RECIPES).map(|(name, line)| {
+        let with = ["pre", "post"].map(|prefix| name.strip_prefix(prefix));
+        let with = with.into_iter().flatten().map(str::to_owned);
+        Recipe {
+            names: with.chain([name.clone()]).collect(),
+            lines: format!("{line}\n"),
+            ..Recipe::default()
+        }
+    });
+    recipes.collect()
+}
+
+/// The values of a file of settings, each of which may be a line.
+fn values(text: &str) -> Recipe {
+    let lines = text.lines().map(|line| {
+        let line = line.trim_start().trim_start_matches("- ");
+        let value = line.split_once(": ").map_or(line, |(_, value)| value);
+        format!("{}\n", value.trim().trim_matches(['"', '\'']))
+    });
+    Recipe {
+        lines: lines.collect(),
+        is_always_run: true,
+        ..Recipe::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(file: &str, text: &str, asked: &[&str], expected: &[&str]) {
+        let recipes = recipes_of(Path::new(file), text).unwrap_or_default();
+        let asked = asked.iter().map(|name| (*name).to_owned()).collect();
+        let lines = lines_to_run(&recipes, &asked);
+        let lines: Vec<&str> = lines.lines().filter(|line| !line.is_empty()).collect();
+        assert_eq!(lines, expected, "{file} {asked:?}");
+    }
+
+    #[test]
+    fn only_what_is_asked_for_is_run_and_what_it_needs() {
+        let rules = "X := 1\n.PHONY: a b c\na: b\n\t@one\nb:\n\ttwo\nc:; three\n%.o: %.c\n\tfour\n";
+        check("Makefile", rules, &["a"], &["X := 1", "one", "two", "four"]);
+        check(
+            "Makefile",
+            rules,
+            &[FIRST],
+            &["X := 1", "one", "two", "four"],
+        );
+        check("Makefile", rules, &["c"], &["X := 1", " three", "four"]);
+        check(
+            "justfile",
+            "f x:\n  one {{x}}\ng: (f '1')\n  two\n",
+            &["g"],
+            &["one {{x}}", "two"],
+        );
+        let package = r#"{"scripts":{"a":"one","prea":"two","b":"three"}}"#;
+        check("package.json", package, &["a"], &["one", "two"]);
+        let tasks = "tasks:\n  a:\n    cmds:\n      - one x\n    b: 'two'\n";
+        check(
+            "Taskfile.yml",
+            tasks,
+            &[],
+            &["tasks:", "a:", "cmds:", "one x", "two"],
+        );
+    }
+}
