@@ -1,10 +1,14 @@
 //! Bundles of what is no plain turn: reviews, summaries by the provider, answers that are cut off, a
-//! killed server.
+//! killed server, memories, pinned texts.
 
-use codex_test_support::{HttpReply, sse};
+use std::fs;
+
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::escapes::wait_until;
+use crate::setup::{PROGRAM, scripted_home};
 use crate::trace_record::{TraceBundle, Traced, bundles, response, says};
 use crate::{codex, stdout_of};
 
@@ -194,4 +198,85 @@ async fn a_killed_server_leaves_a_bundle_that_reduces_as_far_as_it_goes() {
     let state = bundle.json("state.json");
     assert_eq!(state["status"], "running");
     assert_eq!(count(&state, "inference_calls"), 2);
+}
+
+/// A server for experimental methods that writes bundles.
+async fn recording_server(home: &TempDir) -> AppServer {
+    let root = home.path().join("deep/traces");
+    let variables = [("CODEX_ROLLOUT_TRACE_ROOT", root.to_str().unwrap())];
+    let mut server = AppServer::start_in(PROGRAM, home.path(), &variables).unwrap();
+    server.initialize_experimental().await;
+    server
+}
+
+#[tokio::test]
+async fn sessions_with_memories_replay_without_their_files() {
+    let text = "It is 8080.<oai-mem-citation><citation_entries>\nMEMORY.md:3-5|note=[the port]\n\
+        </citation_entries><rollout_ids>\none\n</rollout_ids></oai-mem-citation>";
+    let model = ModelServer::start([]).await.unwrap();
+    model.always(HttpReply::stream(&sse::text(text)));
+    let home = scripted_home(&model, "");
+    let file = home.path().join("config.toml");
+    let settings = fs::read_to_string(&file).unwrap() + "[features]\nmemories = true\n";
+    fs::write(&file, settings).unwrap();
+    let memories = home.path().join("memories");
+    fs::create_dir(&memories).unwrap();
+    let summary = format!("The port is 8080. {}", "é".repeat(20_000));
+    fs::write(memories.join("memory_summary.md"), summary).unwrap();
+    let mut server = recording_server(&home).await;
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "hello").await;
+    fs::write(memories.join("memory_summary.md"), "The port is 9090.").unwrap();
+    server.run_turn(&thread, "and now?").await;
+    let params = json!({ "threadId": thread });
+    server.result("thread/compact/start", params).await;
+    server.completed_turn().await;
+    server.run_turn(&thread, "and after it?").await;
+    let other = server.start_thread().await;
+    server.run_turn(&other, "hello").await;
+    server.finish().await.unwrap();
+    fs::remove_dir_all(memories).unwrap();
+    let sent = model.requests()[0].json().to_string();
+    assert!(
+        sent.contains("The port is 8080."),
+        "the session has memories"
+    );
+    for bundle in bundles(home.path()).values() {
+        bundle.reduce();
+    }
+}
+
+#[tokio::test]
+async fn pinned_texts_are_in_a_replay_until_they_are_taken_away() {
+    let model = ModelServer::start([]).await.unwrap();
+    model.always(HttpReply::stream(&sse::text("the summary")));
+    let home = scripted_home(&model, "approval_policy = \"never\"");
+    let mut server = recording_server(&home).await;
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "one").await;
+    let mut ids = Vec::new();
+    for text in ["Never push to main.", "The port is 8431."] {
+        let params = json!({ "threadId": thread, "text": text });
+        let pinned = server.result("thread/pin/add", params).await;
+        ids.push(pinned["pin"]["id"].clone());
+    }
+    for pin in [None, Some(&ids[0]), Some(&ids[1])] {
+        if let Some(pin) = pin {
+            let params = json!({ "threadId": thread, "pinId": pin });
+            server.result("thread/pin/remove", params).await;
+        }
+        let params = json!({ "threadId": thread });
+        server.result("thread/compact/start", params).await;
+        server.completed_turn().await;
+        server.run_turn(&thread, "go on").await;
+    }
+    server.finish().await.unwrap();
+    let texts: Vec<usize> = (model.requests().iter())
+        .map(|request| request.json().to_string().matches("<pinned_text>").count())
+        .collect();
+    assert_eq!(texts.last(), Some(&0), "{texts:?}");
+    assert!(texts.contains(&2) && texts.contains(&1), "{texts:?}");
+    for bundle in bundles(home.path()).values() {
+        bundle.reduce();
+    }
 }

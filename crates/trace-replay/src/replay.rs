@@ -395,6 +395,9 @@ async fn give(thread: &Thread, input: SessionInput) -> bool {
         SessionInput::Context(items) => {
             return thread.inject(items).await.is_ok();
         }
+        SessionInput::Pins(pins) => {
+            let _ = thread.set_pins(pins).await;
+        }
         SessionInput::Continue { turn, settings } => {
             let _ = thread.continue_turn(turn, *settings).await;
         }

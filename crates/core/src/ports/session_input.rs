@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use codex_protocol::{
-    FunctionCallOutputBody, ResponseItem, ServiceTier, Submission, ThreadSettingsPatch,
+    FunctionCallOutputBody, ResponseItem, ServiceTier, Submission, ThreadPin, ThreadSettingsPatch,
     UsageLimits, UserInput,
 };
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,8 @@ pub enum SessionInput {
     Settings(Box<ThreadSettingsPatch>),
     /// Items for the model, without a turn.
     Context(Vec<ResponseItem>),
+    /// All texts that are pinned, after a change.
+    Pins(Vec<ThreadPin>),
     /// A turn that a process left unfinished is continued.
     Continue {
         /// The id.

@@ -211,6 +211,10 @@ impl SessionActor {
             ThreadRequest::Pins(reply) => drop(reply.send(self.pins())),
             ThreadRequest::Pin(new, reply) => drop(reply.send(self.pin(new))),
             ThreadRequest::Unpin(id, reply) => drop(reply.send(self.unpin(&id))),
+            ThreadRequest::SetPins(pins, reply) => {
+                self.set_pins(pins);
+                let _ = reply.send(());
+            }
             ThreadRequest::Terminals(reply) => {
                 let _ = reply.send(self.base.tool_services.terminals.running());
             }

@@ -26,8 +26,10 @@ pub(super) fn observed_input(request: &ThreadRequest) -> Option<SessionInput> {
         | ThreadRequest::Terminals(_)
         | ThreadRequest::Context(_)
         | ThreadRequest::Pins(_)
+        // The session tells of pins once they have changed.
         | ThreadRequest::Pin(..)
         | ThreadRequest::Unpin(..)
+        | ThreadRequest::SetPins(..)
         | ThreadRequest::StopTerminal(..)
         | ThreadRequest::AllowDenied(_)
         | ThreadRequest::StartRealtime(_)

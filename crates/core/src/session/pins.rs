@@ -6,6 +6,7 @@ use codex_rollout::LineKind;
 
 use super::actor::SessionActor;
 use crate::history::truncate::tokens_of;
+use crate::ports::SessionInput;
 use crate::thread::{NewPin, PinError};
 
 /// Limits on pins: bytes of one, bytes of all, and their number.
@@ -74,8 +75,17 @@ impl SessionActor {
         Ok(())
     }
 
+    /// Pins exactly these texts.
+    pub(super) fn set_pins(&self, pins: Vec<ThreadPin>) {
+        self.log_pins(&pins);
+        *self.context.pins.lock() = pins;
+    }
+
     fn log_pins(&self, pins: &[ThreadPin]) {
         let pins = pins.to_vec();
+        if let Some(observer) = self.context.emitter.observer() {
+            observer.input(&SessionInput::Pins(pins.clone()));
+        }
         self.context
             .emitter
             .log(LineKind::Pins, &ThreadPins { pins });

@@ -223,6 +223,16 @@ impl Thread {
         answer.await.map_err(|_| PinError::Closed)?
     }
 
+    /// Pins exactly these texts, as a recorded session had them. Nothing is told to the model.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn set_pins(&self, pins: Vec<ThreadPin>) -> Result<(), ThreadClosed> {
+        let (reply, answer) = oneshot::channel();
+        self.send(ThreadRequest::SetPins(pins, reply)).await?;
+        answer.await.map_err(|_| ThreadClosed)
+    }
+
     /// The commands that run in the background.
     ///
     /// # Errors

@@ -55,6 +55,8 @@ pub(crate) enum ThreadRequest {
     Pin(NewPin, oneshot::Sender<Result<(ThreadPin, bool), PinError>>),
     /// Takes a pin away.
     Unpin(String, oneshot::Sender<Result<(), PinError>>),
+    /// Pins exactly these texts.
+    SetPins(Vec<ThreadPin>, oneshot::Sender<()>),
     /// Asks the model once, without a turn.
     Sample(SampleRequest),
     /// Stops one of them. Replies whether it existed.
