@@ -5,6 +5,7 @@
 
 mod bundle;
 mod downgrade;
+mod grown;
 mod items;
 mod unshard;
 mod upgrade;

@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::grown::{Continuation, ConvertedRequest};
 use super::items::{edit, items, lists, text};
 use super::{AddedEvent, ConvertedEvent};
 use crate::format::{Event, LogLine, PayloadKind, Schema, ToolKind};
@@ -35,6 +36,8 @@ pub(crate) struct Upgrade {
 struct History {
     items: Vec<(u128, ResponseItemId)>,
     accepted: HashSet<ResponseItemId>,
+    /// The last request, if its items are the first ones above.
+    request: Option<ConvertedRequest>,
 }
 
 #[derive(Default)]
@@ -82,17 +85,59 @@ impl Upgrade {
                     return None;
                 }
                 let mut history = self.threads.remove(thread).unwrap_or_default();
-                let converted = edit(payload, |payload| self.items(&mut history, kind, payload));
+                let converted = if kind == PayloadKind::InferenceRequest {
+                    self.request(&mut history, payload)
+                } else {
+                    edit(payload, |payload| self.items(&mut history, kind, payload))
+                };
                 self.threads.insert(thread.clone(), history);
                 converted
             }
         }
     }
 
+    /// Converts a request. Of one that goes on from the one before, only the new items are looked at.
+    fn request(&mut self, history: &mut History, payload: &[u8]) -> Option<Vec<u8>> {
+        if let Some(mut last) = history.request.take()
+            && let Some(converted) = self.grown(&mut last, history, payload)
+        {
+            history.request = Some(last);
+            return Some(converted);
+        }
+        let mut continues = false;
+        let converted = edit(payload, |payload| {
+            continues = names_response(payload);
+            self.items(history, PayloadKind::InferenceRequest, payload);
+        })?;
+        if !continues {
+            history.request = ConvertedRequest::of(payload, &converted);
+        }
+        Some(converted)
+    }
+
+    fn grown(
+        &mut self,
+        last: &mut ConvertedRequest,
+        history: &mut History,
+        payload: &[u8],
+    ) -> Option<Vec<u8>> {
+        let Continuation { kept, added } = last.continuation(payload)?;
+        let Json::Array(mut items) = Scanner::parse(&added).ok()? else {
+            return None;
+        };
+        if !items.iter().all(|item| item.as_object().is_some()) {
+            return None;
+        }
+        let named = self.name_all(&mut items, history.items.get(kept..)?);
+        let converted = last.extend(payload, kept, &added, &items)?;
+        self.accept(&mut history.accepted, &items, &named);
+        history.items.truncate(kept);
+        history.items.extend(named);
+        Some(converted)
+    }
+
     fn items(&mut self, history: &mut History, kind: PayloadKind, payload: &mut Object<'_>) {
-        let continues = payload
-            .get("previous_response_id")
-            .is_some_and(|id| id.as_str().is_some());
+        let continues = names_response(payload);
         for list in lists(kind) {
             let Some(items) = items(payload, list) else {
                 continue;
@@ -120,6 +165,7 @@ impl Upgrade {
                     let ids = named.iter().map(|(_, id)| id.clone());
                     history.accepted.extend(ids);
                     history.items = named;
+                    history.request = None;
                 }
                 _ => {}
             }
@@ -311,6 +357,12 @@ impl Upgrade {
     }
 }
 
+/// Whether a request goes on from a response that it names.
+fn names_response(request: &Object<'_>) -> bool {
+    let id = request.get("previous_response_id");
+    id.is_some_and(|id| id.as_str().is_some())
+}
+
 /// The cell that a call of `wait` names.
 fn awaited_cell(invocation: &Json<'_>) -> Option<String> {
     if invocation.get_str("tool_name") != Some("wait") {
@@ -325,4 +377,96 @@ fn awaited_cell(invocation: &Json<'_>) -> Option<String> {
 fn key_of(item: &Json<'_>) -> u128 {
     item_key(item, &PayloadId::from(""))
         .unwrap_or_else(|| xxhash_rust::xxh3::xxh3_128(compact(item).as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)] // These are tests.
+
+    use super::*;
+
+    /// What a payload became and what was accepted with it.
+    fn convert(upgrade: &mut Upgrade, kind: PayloadKind, payload: &str) -> (String, Vec<String>) {
+        let thread = ThreadId::from("thread");
+        let converted = upgrade.payload(Some(&thread), kind, payload.as_bytes());
+        let noted = std::mem::take(&mut upgrade.noted);
+        let accepted = noted.accepted.into_iter().map(|one| one.id.to_string());
+        (
+            String::from_utf8(converted.unwrap()).unwrap(),
+            accepted.collect(),
+        )
+    }
+
+    fn message(text: u64) -> String {
+        // Few texts, so that items repeat.
+        let text = text % 7;
+        format!(
+            r#"{{"type":"message","role":"user","content":[{{"type":"input_text","text":"{text} ],\"input\":["}}]}}"#
+        )
+    }
+
+    /// Requests that are converted piece by piece become what they become as a whole.
+    #[test]
+    fn requests_become_the_same_with_and_without_the_one_before() {
+        for seed in 1..200_u64 {
+            let mut state = seed;
+            let mut next = |below: u64| {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                (state >> 33) % below
+            };
+            let (mut pieces, mut whole) = (Upgrade::default(), Upgrade::default());
+            let mut items: Vec<String> = Vec::new();
+            let mut instructions = "be brief".to_owned();
+            for _ in 0..30 {
+                let (kind, payload) = match next(12) {
+                    0 => {
+                        let item = message(next(50));
+                        items.push(item.clone());
+                        let list = format!(r#"{{"output_items":[{item}]}}"#);
+                        (PayloadKind::InferenceResponse, list)
+                    }
+                    1 => {
+                        let after = vec![message(next(50))];
+                        let [before, now] = [&items, &after].map(|list| list.join(","));
+                        items = after;
+                        let list = format!(
+                            r#"{{"input_history":[{before}],"replacement_history":[{now}]}}"#
+                        );
+                        (PayloadKind::CompactionCheckpoint, list)
+                    }
+                    step => {
+                        match step {
+                            2 => instructions.push('!'),
+                            3 => items.truncate(usize::try_from(next(4)).unwrap()),
+                            4 if !items.is_empty() => {
+                                let place = usize::try_from(next(items.len() as u64)).unwrap();
+                                items[place] = message(next(50));
+                            }
+                            _ => items.extend((0..next(4)).map(|_| message(next(50)))),
+                        }
+                        let named = match next(15) {
+                            0 => r#""previous_response_id":"r","#,
+                            _ => "",
+                        };
+                        let list = items.join(",");
+                        let request = format!(
+                            r#"{{{named}"instructions":"{instructions}","input":[{list}],"tools":[]}}"#
+                        );
+                        (PayloadKind::InferenceRequest, request)
+                    }
+                };
+                for history in whole.threads.values_mut() {
+                    history.request = None;
+                }
+                let one = convert(&mut pieces, kind, &payload);
+                assert_eq!(
+                    one,
+                    convert(&mut whole, kind, &payload),
+                    "seed {seed}: {payload}"
+                );
+            }
+        }
+    }
 }
