@@ -133,7 +133,8 @@ impl Shards {
 /// One shard, as far as it was read.
 struct Shard {
     file: File,
-    decoder: Decoder<'static>,
+    /// None between frames: its window takes megabytes.
+    decoder: Option<Decoder<'static>>,
     /// Compressed bytes that were read and not decoded.
     input: Vec<u8>,
     places: HashMap<String, PlainPlace>,
@@ -165,11 +166,9 @@ enum Record {
 
 impl Shard {
     fn open(file: File) -> io::Result<Self> {
-        let mut decoder = Decoder::new()?;
-        decoder.set_parameter(DParameter::WindowLogMax(WINDOW_LOG))?;
         Ok(Self {
             file,
-            decoder,
+            decoder: None,
             input: Vec::new(),
             places: HashMap::new(),
             record: Record::Head(Vec::new()),
@@ -193,19 +192,31 @@ impl Shard {
                 self.fault = Some(error.to_string());
             }
         }
+        if self.is_complete && self.input.is_empty() || self.fault.is_some() {
+            self.decoder = None;
+        }
         Ok(())
     }
 
     fn decode(&mut self, output: &mut [u8], plain: &mut PlainFile) -> io::Result<()> {
+        let decoder = match &mut self.decoder {
+            Some(decoder) => decoder,
+            None => {
+                let mut decoder = Decoder::new()?;
+                decoder.set_parameter(DParameter::WindowLogMax(WINDOW_LOG))?;
+                self.decoder.insert(decoder)
+            }
+        };
         let input = std::mem::take(&mut self.input);
         let mut source = InBuffer::around(&input);
         loop {
             let before = source.pos();
             let mut target = OutBuffer::around(output);
-            let hint = self.decoder.run(&mut source, &mut target)?;
+            let hint = decoder.run(&mut source, &mut target)?;
             let written = target.pos();
             let at = plain.append(&output[..written])?;
-            self.take(at, &output[..written])?;
+            let bytes = &output[..written];
+            note_payloads(&mut self.record, &mut self.places, at, bytes)?;
             self.is_complete = hint == 0;
             let is_stuck = written == 0 && source.pos() == before;
             if is_stuck || (source.pos() == input.len() && written < OUTPUT) {
@@ -215,47 +226,52 @@ impl Shard {
         self.input = input[source.pos()..].to_vec();
         Ok(())
     }
+}
 
-    /// Notes the payloads in plain bytes that begin at a place of the plain file.
-    fn take(&mut self, mut at: u64, mut bytes: &[u8]) -> io::Result<()> {
-        while !bytes.is_empty() {
-            match &mut self.record {
-                Record::Head(head) => {
-                    let wanted = match length_of_id(head) {
-                        Some(id) => HEADER + id,
-                        None => HEADER,
-                    };
-                    let (part, rest) = bytes.split_at(bytes.len().min(wanted - head.len()));
-                    head.extend_from_slice(part);
-                    at += part.len() as u64;
-                    bytes = rest;
-                    let Some(id) = length_of_id(head).filter(|id| head.len() == HEADER + id) else {
-                        continue;
-                    };
-                    let mut length = [0; 8];
-                    length.copy_from_slice(&head[2..HEADER]);
-                    let length = u64::from_le_bytes(length);
-                    let id = String::from_utf8_lossy(&head[HEADER..HEADER + id]);
-                    let place = PlainPlace { start: at, length };
-                    self.places.entry(id.into_owned()).or_insert(place);
-                    if length > MOST_ROOM {
-                        return Err(too_large());
-                    }
-                    self.record = Record::Data(length);
+/// Notes the payloads in plain bytes that begin at a place of the plain file.
+fn note_payloads(
+    record: &mut Record,
+    places: &mut HashMap<String, PlainPlace>,
+    mut at: u64,
+    mut bytes: &[u8],
+) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match record {
+            Record::Head(head) => {
+                let wanted = match length_of_id(head) {
+                    Some(id) => HEADER + id,
+                    None => HEADER,
+                };
+                let (part, rest) = bytes.split_at(bytes.len().min(wanted - head.len()));
+                head.extend_from_slice(part);
+                at += part.len() as u64;
+                bytes = rest;
+                let Some(id) = length_of_id(head).filter(|id| head.len() == HEADER + id) else {
+                    continue;
+                };
+                let mut length = [0; 8];
+                length.copy_from_slice(&head[2..HEADER]);
+                let length = u64::from_le_bytes(length);
+                let id = String::from_utf8_lossy(&head[HEADER..HEADER + id]);
+                let place = PlainPlace { start: at, length };
+                places.entry(id.into_owned()).or_insert(place);
+                if length > MOST_ROOM {
+                    return Err(too_large());
                 }
-                Record::Data(left) => {
-                    let step = (*left).min(bytes.len() as u64);
-                    *left -= step;
-                    at += step;
-                    bytes = &bytes[step as usize..];
-                }
+                *record = Record::Data(length);
             }
-            if matches!(self.record, Record::Data(0)) {
-                self.record = Record::Head(Vec::new());
+            Record::Data(left) => {
+                let step = (*left).min(bytes.len() as u64);
+                *left -= step;
+                at += step;
+                bytes = &bytes[step as usize..];
             }
         }
-        Ok(())
+        if matches!(record, Record::Data(0)) {
+            *record = Record::Head(Vec::new());
+        }
     }
+    Ok(())
 }
 
 /// The length of the id of a payload, if its lengths are there.
