@@ -145,6 +145,40 @@ async fn files_and_conversation_go_back() {
 }
 
 #[tokio::test]
+async fn files_are_read_after_they_were_restored() {
+    let mut replies = Vec::new();
+    for _ in 0..4 {
+        replies.extend([runs("1", "echo new > a"), said("m1", "written")]);
+    }
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, SETTINGS);
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = folder.path().canonicalize().unwrap();
+    git(&cwd, &["init", "--quiet"]);
+    let mut server = started(&home).await;
+    let thread = thread(&mut server, &cwd).await;
+    for reader in ["fs/readFile", "command/exec"].repeat(2) {
+        fs::write(cwd.join("a"), "old\n").unwrap();
+        let turn = turn(&mut server, &thread, "change it").await;
+        let params = json!({ "threadId": thread, "checkpointId": turn["checkpointId"] });
+        let restoring = server.begin("thread/checkpoint/restore", params).await;
+        let params = match reader {
+            "fs/readFile" => json!({ "path": cwd.join("a") }),
+            _ => json!({ "command": ["cat", "a"], "cwd": cwd }),
+        };
+        let reading = server.begin(reader, params).await.unwrap();
+        let restored = server.reply_to(restoring.unwrap()).await.unwrap();
+        assert!(restored["result"].is_object(), "{restored}");
+        let read = server.reply_to(reading).await.unwrap().to_string();
+        assert!(
+            read.contains("b2xkCg==") || read.contains("old"),
+            "{reader}: {read}"
+        );
+    }
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_shell_lists_compares_and_restores() {
     let patch =
         "*** Begin Patch\n*** Update File: a\n@@\n-one\n+two\n*** Add File: d/b\n+b\n*** End Patch";

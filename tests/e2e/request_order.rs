@@ -413,6 +413,43 @@ async fn commands_find_the_files_that_were_written_before_them() {
 }
 
 #[tokio::test]
+async fn threads_and_searches_find_the_files_that_were_written_before_them() {
+    let (_model, _home, mut server) = started().await;
+    let work = tempfile::tempdir().unwrap();
+    let file = work.path().join("AGENTS.md");
+    let start = json!({ "cwd": work.path(), "ephemeral": true });
+    let search = json!({ "query": "agents", "roots": [work.path()] });
+    for round in 0..6 {
+        let expected = usize::from(round % 2 == 0);
+        for (method, params, list) in [
+            ("thread/start", &start, "instructionSources"),
+            ("fuzzyFileSearch", &search, "files"),
+        ] {
+            let (writer, written) = match expected {
+                1 => (
+                    "fs/writeFile",
+                    json!({ "path": file, "dataBase64": "b25l" }),
+                ),
+                _ => ("fs/remove", json!({ "path": file, "force": true })),
+            };
+            server.begin(writer, written).await.unwrap();
+            let read = server.result(method, params.clone()).await;
+            let found = read[list].as_array().unwrap().len();
+            assert_eq!(found, expected, "{method}: {read}");
+        }
+        let undo = match expected {
+            1 => ("fs/remove", json!({ "path": file, "force": true })),
+            _ => (
+                "fs/writeFile",
+                json!({ "path": file, "dataBase64": "b25l" }),
+            ),
+        };
+        server.result(undo.0, undo.1).await;
+    }
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn turns_that_were_taken_back_are_not_read_any_more() {
     let (model, _home, mut server) = started().await;
     let thread = server.start_thread().await;

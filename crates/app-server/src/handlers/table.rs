@@ -169,9 +169,9 @@ handlers! {
     Initialize: at_once early => handshake::initialize;
 
     // Threads: opening and reading.
-    ThreadStart: concurrent [Read Settings, Read Plugins, Write Threads] early => thread_start::start;
-    ThreadResume: thread [Read Settings, Read Plugins, Write Threads] early => thread_resume::resume;
-    ThreadFork: thread [Read Settings, Read Plugins, Write Threads] early => thread_fork::fork;
+    ThreadStart: concurrent [Read Settings, Read Plugins, ReadFirst Files, Write Threads] early => thread_start::start;
+    ThreadResume: thread [Read Settings, Read Plugins, ReadFirst Files, Write Threads] early => thread_resume::resume;
+    ThreadFork: thread [Read Settings, Read Plugins, ReadFirst Files, Write Threads] early => thread_fork::fork;
     ThreadList: concurrent [Read Threads, Read Groups, ReadFirst Turns] => thread_list::list;
     ThreadLoadedList: concurrent [Read Threads] => thread_read::loaded_list;
     ThreadRead: thread [Read Threads, Read Groups] early => thread_read::read;
@@ -190,7 +190,7 @@ handlers! {
     ThreadReadStateUpdate: thread [Write Threads] early => thread_read_state::update;
     ThreadCheckpointList: thread => thread_checkpoints::list;
     ThreadCheckpointDiff: thread => thread_checkpoints::diff;
-    ThreadCheckpointRestore: thread early => thread_checkpoints::restore;
+    ThreadCheckpointRestore: thread [Write Files] early => thread_checkpoints::restore;
     ThreadRevert: thread early => thread_revert::revert;
     ThreadQueueAdd: thread early => thread_queue::add;
     ThreadQueueList: thread => thread_queue::list;
@@ -249,7 +249,7 @@ handlers! {
     ThreadBackgroundTerminalsTerminate: thread => thread_control::stop_terminal;
     ThreadSettingsUpdate: thread [ReadFirst Settings] early => thread_control::update_settings;
     ThreadInjectItems: thread => thread_items::inject;
-    TurnStart: thread [ReadFirst Settings, Write Turns] early => turns::start;
+    TurnStart: thread [ReadFirst Settings, ReadFirst Files, Write Turns] early => turns::start;
     TurnContinue: thread early => turns::continue_turn;
     TurnSteer: thread early => turns::steer;
     TurnSettingsUpdate: thread => turns::update_settings;
@@ -331,8 +331,8 @@ handlers! {
     FsWatch: named_watch early => fs_watch::watch;
     FsUnwatch: watch => fs_watch::unwatch;
     // Requests run in order, because a search cancels an earlier one.
-    FuzzyFileSearch: at_once => fuzzy_search::search;
-    FuzzyFileSearchSessionStart: search early => fuzzy_search::start_session;
+    FuzzyFileSearch: at_once [ReadFirst Files] => fuzzy_search::search;
+    FuzzyFileSearchSessionStart: search [ReadFirst Files] early => fuzzy_search::start_session;
     FuzzyFileSearchSessionUpdate: search early => fuzzy_search::update_session;
     FuzzyFileSearchSessionStop: search => fuzzy_search::stop_session;
     GitDiffToRemote: reads_cwd => git::diff_to_remote;
