@@ -1,26 +1,16 @@
 //! An editor that speaks ACP to the built binary, and checks everything that the agent writes.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use agent_client_protocol_schema::v1::{
-    CloseSessionRequest, CloseSessionResponse, CreateElicitationRequest, CreateTerminalRequest,
-    ForkSessionRequest, ForkSessionResponse, InitializeRequest, InitializeResponse,
-    ListSessionsRequest, ListSessionsResponse, LoadSessionRequest, LoadSessionResponse,
-    NewSessionRequest, NewSessionResponse, PromptRequest, PromptResponse, ReadTextFileRequest,
-    ReleaseTerminalRequest, RequestPermissionRequest, ResumeSessionRequest, ResumeSessionResponse,
-    SessionNotification, SetSessionConfigOptionRequest, SetSessionConfigOptionResponse,
-    SetSessionModeRequest, SetSessionModeResponse, TerminalOutputRequest,
-    WaitForTerminalExitRequest, WriteTextFileRequest,
-};
-use serde::de::DeserializeOwned;
+use codex_test_support::MessageCheck;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use crate::acp_check::AcpCheck;
 use crate::repository;
 
 /// A message that has not come by then never comes.
@@ -38,8 +28,7 @@ pub(crate) struct Editor {
     pub(crate) asked: Vec<Value>,
     /// What the agent is answered, by method.
     answers: Vec<(String, Value)>,
-    /// The requests of the editor without a reply, by id.
-    open: HashMap<String, Value>,
+    check: AcpCheck,
     next_id: i64,
 }
 
@@ -90,7 +79,7 @@ impl Editor {
             updates: Vec::new(),
             asked: Vec::new(),
             answers: Vec::new(),
-            open: HashMap::new(),
+            check: AcpCheck::default(),
             next_id: 0,
         }
     }
@@ -111,6 +100,9 @@ impl Editor {
     }
 
     pub(crate) async fn send_line(&mut self, line: &str) {
+        if let Ok(message) = serde_json::from_str(line) {
+            self.check.sent(&message);
+        }
         let input = self.input.as_mut().unwrap();
         input
             .write_all(format!("{line}\n").as_bytes())
@@ -130,7 +122,6 @@ impl Editor {
         let id = json!(self.next_id);
         let message = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
         self.send_line(&message.to_string()).await;
-        self.open.insert(id.to_string(), message);
         id
     }
 
@@ -157,12 +148,7 @@ impl Editor {
             .unwrap()
             .unwrap_or_else(|| panic!("the agent is gone"));
         let message: Value = serde_json::from_str(&line).unwrap();
-        check(&message);
-        if let Some(request) = self.open.remove(&message["id"].to_string())
-            && let Some(result) = message.get("result")
-        {
-            check_reply(&request, result);
-        }
+        self.check.received(&message);
         match message["method"].as_str() {
             Some("session/update") => self.updates.push(message["params"].clone()),
             Some(method) if message.get("id").is_some() => {
@@ -232,7 +218,7 @@ impl Editor {
     pub(crate) async fn close(mut self) -> (bool, TempDir) {
         self.input = None;
         while let Ok(Some(line)) = self.output.next_line().await {
-            check(&serde_json::from_str(&line).unwrap());
+            self.check.received(&serde_json::from_str(&line).unwrap());
         }
         let status = tokio::time::timeout(PATIENCE, self.child.wait())
             .await
@@ -247,72 +233,4 @@ pub(crate) fn prompt(session: &str, text: &str) -> Value {
 
 pub(crate) fn write(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
-}
-
-/// What the agent writes is JSON-RPC 2.0, and of the type that its method names.
-fn check(message: &Value) {
-    assert_eq!(message["jsonrpc"], "2.0", "{message}");
-    let params = &message["params"];
-    match message["method"].as_str() {
-        Some("session/update") => same::<SessionNotification>(params),
-        Some("session/request_permission") => same::<RequestPermissionRequest>(params),
-        Some("elicitation/create") => same::<CreateElicitationRequest>(params),
-        Some("fs/read_text_file") => same::<ReadTextFileRequest>(params),
-        Some("fs/write_text_file") => same::<WriteTextFileRequest>(params),
-        Some("terminal/create") => same::<CreateTerminalRequest>(params),
-        Some("terminal/wait_for_exit") => same::<WaitForTerminalExitRequest>(params),
-        Some("terminal/output") => same::<TerminalOutputRequest>(params),
-        Some("terminal/release") => same::<ReleaseTerminalRequest>(params),
-        Some("$/cancel_request") => {}
-        Some(other) => panic!("the agent calls {other}"),
-        None => {
-            let outcomes = ["result", "error"]
-                .iter()
-                .filter(|name| message.get(**name).is_some());
-            assert_eq!(outcomes.count(), 1, "{message}");
-            assert!(message.get("id").is_some(), "{message}");
-        }
-    }
-}
-
-/// A request that the agent accepts, and its result, are of the types that its method names. Results have members of our
-/// own.
-fn check_reply(request: &Value, result: &Value) {
-    let params = &request["params"];
-    match request["method"].as_str() {
-        Some("initialize") => reads::<InitializeRequest, InitializeResponse>(params, result),
-        Some("session/new") => reads::<NewSessionRequest, NewSessionResponse>(params, result),
-        Some("session/load") => reads::<LoadSessionRequest, LoadSessionResponse>(params, result),
-        Some("session/resume") => {
-            reads::<ResumeSessionRequest, ResumeSessionResponse>(params, result);
-        }
-        Some("session/fork") => reads::<ForkSessionRequest, ForkSessionResponse>(params, result),
-        Some("session/list") => reads::<ListSessionsRequest, ListSessionsResponse>(params, result),
-        Some("session/close") => reads::<CloseSessionRequest, CloseSessionResponse>(params, result),
-        Some("session/prompt") => reads::<PromptRequest, PromptResponse>(params, result),
-        Some("session/set_mode") => {
-            reads::<SetSessionModeRequest, SetSessionModeResponse>(params, result);
-        }
-        Some("session/set_config_option") => {
-            reads::<SetSessionConfigOptionRequest, SetSessionConfigOptionResponse>(params, result);
-        }
-        _ => {}
-    }
-}
-
-fn reads<Q: DeserializeOwned, R: DeserializeOwned>(params: &Value, result: &Value) {
-    if let Err(error) = serde_json::from_value::<Q>(params.clone()) {
-        panic!("the agent accepts what is no request: {error}: {params}");
-    }
-    if let Err(error) = serde_json::from_value::<R>(result.clone()) {
-        panic!("{error}: {result}");
-    }
-}
-
-/// Nothing of it is lost as the type: there is no field of our own.
-fn same<T: DeserializeOwned + serde::Serialize>(params: &Value) {
-    let read: T = serde_json::from_value(params.clone()).unwrap_or_else(|error| {
-        panic!("{error}: {params}");
-    });
-    assert_eq!(json!(read), *params);
 }

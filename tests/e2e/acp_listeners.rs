@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpStream, UnixStream};
 
+use crate::acp_check::AcpCheck;
 use crate::acp_client::prompt;
 use crate::listeners::Listening;
 use crate::repository;
@@ -60,9 +61,10 @@ struct RemoteEditor<S> {
 
 impl<S: AsyncRead + AsyncWrite + Unpin> RemoteEditor<S> {
     async fn initialized(stream: S, home: &Path, offers: Value) -> Self {
-        let socket = WebSocket::connect(stream, "").await.unwrap().unwrap();
+        let check = Box::<AcpCheck>::default();
+        let socket = WebSocket::connect_to_other(stream, "", check).await;
         let mut editor = Self {
-            socket: socket.without_observer(),
+            socket: socket.unwrap().unwrap(),
             next_id: 0,
             work: home.join("work").display().to_string(),
             updates: Vec::new(),

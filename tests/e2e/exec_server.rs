@@ -1,5 +1,6 @@
 //! `codex exec-server`: commands and files of a machine for somebody elsewhere.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
@@ -7,7 +8,7 @@ use std::process::Stdio;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use codex_environments::wire::PROTECTED;
-use codex_test_support::WebSocket;
+use codex_test_support::{MessageCheck, WebSocket};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -57,8 +58,9 @@ impl TestMachine {
 
     async fn connect(&self) -> WebSocket<TcpStream> {
         let stream = TcpStream::connect(&self.address).await.unwrap();
-        let socket = WebSocket::connect(stream, "").await.unwrap().unwrap();
-        socket.without_observer()
+        let check = Box::<EnvelopeCheck>::default();
+        let socket = WebSocket::connect_to_other(stream, "", check).await;
+        socket.unwrap().unwrap()
     }
 
     /// A connection with a session of its own, and the id of that.
@@ -91,6 +93,28 @@ impl TestMachine {
                 "entries": [special("root", "read"), special("project_roots", "write")] } },
             "cwd": self.uri("work"), "workspaceRoots": [self.uri("work")],
         })
+    }
+}
+
+/// There is no schema of this protocol: each reply is one, and belongs to a request.
+#[derive(Debug, Default)]
+struct EnvelopeCheck(HashSet<String>);
+
+impl MessageCheck for EnvelopeCheck {
+    fn sent(&mut self, message: &Value) {
+        if let Some(id) = message.get("id") {
+            self.0.insert(id.to_string());
+        }
+    }
+
+    fn received(&mut self, message: &Value) {
+        let parts = ["method", "result", "error"];
+        let given = parts.iter().filter(|part| message.get(**part).is_some());
+        assert_eq!(given.count(), 1, "{message}");
+        if message.get("method").is_none() {
+            let is_known = self.0.remove(&message["id"].to_string());
+            assert!(is_known, "a reply to nothing: {message}");
+        }
     }
 }
 

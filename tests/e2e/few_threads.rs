@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::process::Stdio;
 use std::time::Duration;
 
+use codex_test_support::ProtocolObserver;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -55,12 +56,12 @@ async fn replies(
 ) -> (usize, Option<i32>, String) {
     let mut input = server.stdin.take().unwrap();
     let handshake = json!({ "clientInfo": { "name": "test", "version": "1" } });
-    let mut lines =
-        vec![json!({ "id": 0, "method": "initialize", "params": handshake }).to_string()];
-    for id in 1..=count {
-        lines.push(json!({ "id": id, "method": method, "params": params }).to_string());
-    }
-    let text = lines.join("\n") + "\n";
+    let mut requests = vec![json!({ "id": 0, "method": "initialize", "params": handshake })];
+    let request = |id| json!({ "id": id, "method": method, "params": params });
+    requests.extend((1..=count).map(request));
+    let mut observer = ProtocolObserver::default();
+    requests.iter().for_each(|request| observer.sent(request));
+    let text: String = requests.iter().map(|one| format!("{one}\n")).collect();
     let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
     let send = async {
         // A server that has ended reads nothing.
@@ -74,6 +75,7 @@ async fn replies(
                 break;
             };
             let message: Value = serde_json::from_str(&line).unwrap();
+            observer.received(&message);
             replies += usize::from(message.get("id").is_some() && message.get("method").is_none());
         }
         replies

@@ -332,7 +332,7 @@ async fn many_large_files_are_held_one_after_the_other() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("large");
     fs::write(&file, vec![7; 4 << 20]).unwrap();
-    let mut server = crate::serving::bare(home.path());
+    let mut server = crate::serving::unread(home.path());
     let mut input = server.stdin.take().unwrap();
     let mut output = BufReader::new(server.stdout.take().unwrap());
     let client = json!({ "name": "tests", "version": "1" });

@@ -65,7 +65,7 @@ fn play(kit: &[&str], release: &str) -> Vec<String> {
 fn observe(conversation: &str, release: &str) {
     let mut observer = ProtocolObserver::default();
     if release != OLDEST {
-        observer.be_newer();
+        observer.be_of(codex_protocol::Release::parse(release).unwrap());
     }
     for line in conversation.lines() {
         let (sender, line): (u8, String) = serde_json::from_str(line).unwrap();

@@ -3,7 +3,6 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use crate::serving;
 
@@ -16,21 +15,17 @@ async fn who_reads_late_gets_everything_whole_and_in_order() {
     let large = home.path().join("large");
     fs::write(&large, vec![b'x'; 3 << 20]).unwrap();
     let mut server = serving::bare(home.path());
-    let mut input = server.stdin.take().unwrap();
     let client = json!({"name": "late", "version": "1"});
     let mut requests = vec![
         json!({"id": "hello", "method": "initialize", "params": {"clientInfo": client}}),
         json!({"id": "large", "method": "fs/readFile", "params": {"path": large}}),
     ];
     requests.extend((0..REQUESTS).map(|id| json!({"id": id, "method": "no/such", "params": {}})));
-    let lines: String = requests.iter().map(|line| format!("{line}\n")).collect();
-    input.write_all(lines.as_bytes()).await.unwrap();
+    server.input.write(&requests).await.unwrap();
 
-    let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
     let (mut next, mut large) = (0, None);
     while next < REQUESTS || large.is_none() {
-        let line = output.next_line().await.unwrap().unwrap();
-        let message: Value = serde_json::from_str(&line).unwrap();
+        let message = server.output.next().await.unwrap();
         match &message["id"] {
             Value::Number(id) => {
                 assert_eq!(id.as_u64(), Some(next as u64));
@@ -43,6 +38,6 @@ async fn who_reads_late_gets_everything_whole_and_in_order() {
         }
     }
     assert_eq!(large, Some(4 << 20));
-    drop(input);
-    assert!(server.wait().await.unwrap().success());
+    drop(server.input);
+    assert!(server.child.wait().await.unwrap().success());
 }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use crate::serving::{self, Serving};
 use crate::setup::{scripted_home, server};
@@ -41,26 +40,19 @@ async fn keys_and_values_without_end_are_refused() {
 async fn turn(replies: Vec<HttpReply>, pause: Duration) -> Vec<Value> {
     let model = ModelServer::start(replies).await.unwrap();
     let home = scripted_home(&model, "approval_policy = \"never\"");
-    let mut server = serving::bare(home.path());
-    let mut input = server.stdin.take().unwrap();
-    let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
+    let serving::Bare {
+        child: mut server,
+        mut input,
+        mut output,
+    } = serving::bare(home.path());
     let client = json!({ "name": "tests", "version": "1" });
     let begin = [
         json!({ "id": 1, "method": "initialize", "params": { "clientInfo": client } }),
         json!({ "id": 2, "method": "thread/start", "params": {} }),
     ];
-    for message in begin {
-        input
-            .write_all(format!("{message}\n").as_bytes())
-            .await
-            .unwrap();
-    }
-    let mut next = async || -> Value {
-        let line = output.next_line().await.unwrap();
-        serde_json::from_str(&line.unwrap()).unwrap()
-    };
+    input.write(&begin).await.unwrap();
     let thread = loop {
-        let message = next().await;
+        let message = output.next().await.unwrap();
         if message["id"] == 2 {
             break message["result"]["thread"]["id"].clone();
         }
@@ -68,20 +60,17 @@ async fn turn(replies: Vec<HttpReply>, pause: Duration) -> Vec<Value> {
     let text = json!([{ "type": "text", "text": "go" }]);
     let start = json!({ "threadId": thread, "input": text });
     let start = json!({ "id": 3, "method": "turn/start", "params": start });
-    input
-        .write_all(format!("{start}\n").as_bytes())
-        .await
-        .unwrap();
+    input.write(&[start]).await.unwrap();
     tokio::time::sleep(pause).await;
     let mut messages = Vec::new();
     while messages
         .last()
         .is_none_or(|last: &Value| last["method"] != "turn/completed")
     {
-        messages.push(next().await);
+        messages.push(output.next().await.unwrap());
     }
     drop(input);
-    while output.next_line().await.unwrap().is_some() {}
+    while output.next().await.is_some() {}
     assert!(server.wait().await.unwrap().success());
     messages
 }
@@ -184,20 +173,18 @@ async fn two_calls_of_one_id_are_both_asked_about_and_answered() {
     ];
     let model = ModelServer::start(replies).await.unwrap();
     let home = scripted_home(&model, "approval_policy = \"untrusted\"");
-    let mut server = serving::bare(home.path());
-    let mut input = server.stdin.take().unwrap();
-    let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
+    let serving::Bare {
+        child: _server,
+        mut input,
+        mut output,
+    } = serving::bare(home.path());
     let client = json!({ "name": "tests", "version": "1" });
-    let mut say = async |message: Value| {
-        let line = format!("{message}\n");
-        input.write_all(line.as_bytes()).await.unwrap();
-    };
+    let mut say = async |message: Value| input.write(&[message]).await.unwrap();
     say(json!({ "id": 1, "method": "initialize", "params": { "clientInfo": client } })).await;
     say(json!({ "id": 2, "method": "thread/start", "params": {} })).await;
     let mut asked = 0;
     loop {
-        let line = output.next_line().await.unwrap().unwrap();
-        let message: Value = serde_json::from_str(&line).unwrap();
+        let message = output.next().await.unwrap();
         if message["id"] == 2 && message.get("result").is_some() {
             let thread = &message["result"]["thread"]["id"];
             let text = json!([{ "type": "text", "text": "go" }]);

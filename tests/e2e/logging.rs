@@ -1,9 +1,10 @@
 //! What the server says of itself: on standard error alone, as much and in the form that is asked for.
 
+use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Output, Stdio};
 
-use codex_test_support::{HttpReply, ModelServer, sse};
+use codex_test_support::{HttpReply, ModelServer, ProtocolObserver, sse};
 use serde_json::{Value, json};
 
 use crate::setup::scripted_home;
@@ -43,6 +44,12 @@ fn converse(variables: &[(&str, &str)]) -> Output {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
+    let mut observer = ProtocolObserver::default();
+    let begin = json!({ "id": 0, "method": "initialize", "params": { "clientInfo": { "name": "tests", "version": "1" } } });
+    observer.sent(&begin);
+    // The reply to the line that is no message has no id that was sent.
+    let known = replies.iter().filter(|reply| !reply["id"].is_null());
+    known.for_each(|reply| observer.received(reply));
     assert_eq!(replies[0]["id"], 0);
     assert!(replies.iter().any(|reply| reply["error"]["code"] == -32700));
     output
@@ -109,13 +116,18 @@ async fn log_of_turn(directives: &str) -> String {
     let talking = tokio::task::spawn_blocking(move || {
         let mut input = server.stdin.take().unwrap();
         let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
+        let observer = RefCell::<ProtocolObserver>::default();
         let mut wait_for = |is_it: &dyn Fn(&Value) -> bool| loop {
             let message = serde_json::from_str(&output.next().unwrap().unwrap()).unwrap();
+            observer.borrow_mut().received(&message);
             if is_it(&message) {
                 break message;
             }
         };
-        let mut send = |message: Value| writeln!(input, "{message}").unwrap();
+        let mut send = |message: Value| {
+            observer.borrow_mut().sent(&message);
+            writeln!(input, "{message}").unwrap();
+        };
         let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });
         send(json!({ "id": 0, "method": "initialize", "params": client }));
         send(json!({ "id": 1, "method": "thread/start", "params": {} }));

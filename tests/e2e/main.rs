@@ -9,6 +9,7 @@ mod account;
 #[cfg(target_os = "linux")]
 mod acp;
 #[cfg(target_os = "linux")]
+mod acp_check;
 mod acp_client;
 #[cfg(target_os = "linux")]
 mod acp_features;
@@ -121,6 +122,7 @@ mod long_lines;
 mod machines;
 mod many_clients;
 #[cfg(target_os = "linux")]
+mod mcp_check;
 mod mcp_commands;
 #[cfg(target_os = "linux")]
 mod mcp_event_streams;
@@ -141,6 +143,7 @@ mod mcp_server;
 mod mcp_servers;
 #[cfg(target_os = "linux")]
 mod memories;
+mod message_checks;
 #[cfg(target_os = "linux")]
 mod model_websocket;
 #[cfg(target_os = "linux")]

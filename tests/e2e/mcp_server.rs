@@ -3,9 +3,11 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use codex_test_support::MessageCheck;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::mcp_check::McpCheck;
 use crate::repository;
 
 pub(crate) struct McpClient {
@@ -14,6 +16,7 @@ pub(crate) struct McpClient {
     output: BufReader<ChildStdout>,
     pub(crate) home: TempDir,
     received: Vec<Value>,
+    check: McpCheck,
     next_id: i64,
 }
 
@@ -57,11 +60,13 @@ impl McpClient {
             child,
             home,
             received: Vec::new(),
+            check: McpCheck::default(),
             next_id: 0,
         }
     }
 
     pub(crate) fn send(&mut self, message: &Value) {
+        self.check.sent(message);
         let input = self.input.as_mut().unwrap();
         writeln!(input, "{message}").unwrap();
     }
@@ -82,7 +87,7 @@ impl McpClient {
             "the server is gone"
         );
         let message: Value = serde_json::from_str(&line).unwrap();
-        assert_eq!(message["jsonrpc"], "2.0", "{line}");
+        self.check.received(&message);
         self.received.push(message.clone());
         message
     }

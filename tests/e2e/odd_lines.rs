@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use codex_app_server_protocol::rpc::{Message, RequestId};
 use codex_test_support::PseudoRandom;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
 use crate::serving;
@@ -47,13 +46,14 @@ fn reply_id(message: &Value) -> Option<String> {
 async fn whatever_is_written_to_the_server_is_replied_to_once() {
     let lines = std::env::var("FUZZ_LINES").map_or(2000, |lines| lines.parse().unwrap());
     let home = tempfile::tempdir().unwrap();
-    let mut server = serving::bare(home.path());
-    let mut input = server.stdin.take().unwrap();
-    let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
+    let serving::Bare {
+        child: mut server,
+        mut input,
+        mut output,
+    } = serving::bare(home.path());
     let (replied, mut replies) = mpsc::unbounded_channel();
     let reading = tokio::spawn(async move {
-        while let Some(line) = output.next_line().await.unwrap() {
-            let message: Value = serde_json::from_str(&line).unwrap();
+        while let Some(message) = output.next().await {
             if let Some(id) = reply_id(&message) {
                 replied.send(id).unwrap();
             }
@@ -68,10 +68,7 @@ async fn whatever_is_written_to_the_server_is_replied_to_once() {
             *missing.entry(id).or_default() += 1;
             count += 1;
         }
-        input
-            .write_all(&[line.as_slice(), b"\n"].concat())
-            .await
-            .unwrap();
+        input.write_noise(&line).await;
         // Not so many at once that the rest is only refused.
         while count > 100 {
             *missing.entry(replies.recv().await.unwrap()).or_default() -= 1;

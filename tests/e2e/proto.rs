@@ -14,6 +14,13 @@ use tempfile::TempDir;
 /// Longer than anything here takes; a test that waits this long has failed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// An event is one of the protocol, and reads as one. Nothing else of this protocol has a schema.
+pub(crate) fn check(event: &Value) {
+    if let Err(error) = serde_json::from_value::<codex_protocol::Event>(event.clone()) {
+        panic!("no event: {error}: {event}");
+    }
+}
+
 /// The binary, its home, its working folder, and the model that it talks to.
 pub(crate) struct Proto {
     child: Child,
@@ -69,7 +76,8 @@ impl Proto {
         let (sender, events) = channel();
         std::thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
-                let event = serde_json::from_str(&line).unwrap();
+                let event: Value = serde_json::from_str(&line).unwrap();
+                check(&event);
                 if sender.send(event).is_err() {
                     return;
                 }

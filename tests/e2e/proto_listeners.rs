@@ -104,6 +104,7 @@ fn wait_for(client: &mut BufReader<impl Socket>, kind: &str) -> Option<Value> {
             return None;
         }
         let event: Value = serde_json::from_str(&line).unwrap();
+        crate::proto::check(&event);
         if event["msg"]["type"] == kind {
             return Some(event);
         }

@@ -2,16 +2,90 @@
 
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 
-use codex_test_support::AppServer;
+use codex_test_support::{AppServer, ProtocolObserver};
+use parking_lot::Mutex;
 use serde_json::Value;
 use tempfile::TempDir;
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::setup::{experimental_server, home_with};
 
-/// A server with this home whose lines the test itself reads and writes.
-pub(crate) fn bare(home: &Path) -> Child {
+/// A server with this home. The test writes and reads when it wants to; every message is checked all the same.
+pub(crate) struct Bare {
+    pub(crate) child: Child,
+    pub(crate) input: BareInput,
+    pub(crate) output: BareOutput,
+}
+
+pub(crate) struct BareInput {
+    stdin: ChildStdin,
+    observer: Arc<Mutex<ProtocolObserver>>,
+}
+
+pub(crate) struct BareOutput {
+    lines: Lines<BufReader<ChildStdout>>,
+    observer: Arc<Mutex<ProtocolObserver>>,
+}
+
+pub(crate) fn bare(home: &Path) -> Bare {
+    Bare::of(unread(home))
+}
+
+impl Bare {
+    pub(crate) fn of(mut child: Child) -> Self {
+        let observer = Arc::<Mutex<ProtocolObserver>>::default();
+        let input = BareInput {
+            stdin: child.stdin.take().unwrap(),
+            observer: Arc::clone(&observer),
+        };
+        let output = BareOutput {
+            lines: BufReader::new(child.stdout.take().unwrap()).lines(),
+            observer,
+        };
+        Self {
+            child,
+            input,
+            output,
+        }
+    }
+}
+
+impl BareInput {
+    /// Writes messages at once, a line each.
+    pub(crate) async fn write(&mut self, messages: &[Value]) -> std::io::Result<()> {
+        for message in messages {
+            self.observer.lock().sent(message);
+        }
+        let lines: String = messages.iter().map(|one| format!("{one}\n")).collect();
+        self.stdin.write_all(lines.as_bytes()).await
+    }
+
+    /// Writes what need not be a message. Nobody knows what its replies are of, so their results are not checked.
+    pub(crate) async fn write_noise(&mut self, line: &[u8]) {
+        let line = [line, b"\n"].concat();
+        self.stdin.write_all(&line).await.unwrap();
+    }
+}
+
+impl BareOutput {
+    /// The next message; none once the server has ended.
+    pub(crate) async fn next(&mut self) -> Option<Value> {
+        let line = self.lines.next_line().await.unwrap()?;
+        let message: Value = serde_json::from_str(&line).unwrap();
+        let mut observer = self.observer.lock();
+        let is_reply = message.get("method").is_none();
+        if !is_reply || observer.expects_reply_to(&message["id"]) {
+            observer.received(&message);
+        }
+        Some(message)
+    }
+}
+
+/// A server with this home whose output no test reads as messages.
+pub(crate) fn unread(home: &Path) -> Child {
     Command::new(env!("CARGO_BIN_EXE_codex"))
         .arg("app-server")
         .env("HOME", home)

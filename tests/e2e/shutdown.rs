@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
-use serde_json::{Value, json};
+use serde_json::json;
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::unix::pipe;
@@ -87,9 +87,11 @@ async fn requests_before_the_end_of_the_input_find_their_thread() {
     let model = ModelServer::start([HttpReply::stream(&sse::text("hi"))]);
     let model = model.await.unwrap();
     let home = scripted_home(&model, "approval_policy = \"never\"");
-    let mut server = serving::bare(home.path());
-    let mut input = server.stdin.take().unwrap();
-    let mut output = BufReader::new(server.stdout.take().unwrap()).lines();
+    let serving::Bare {
+        child: mut server,
+        mut input,
+        mut output,
+    } = serving::bare(home.path());
     let client = json!({
         "clientInfo": { "name": "tests", "version": "1" }, "capabilities": { "experimentalApi": true },
     });
@@ -97,30 +99,23 @@ async fn requests_before_the_end_of_the_input_find_their_thread() {
         json!({ "id": "client", "method": "initialize", "params": client }),
         json!({ "id": "thread", "method": "thread/start", "params": {} }),
     ];
-    let first = first.map(|request| format!("{request}\n")).concat();
-    input.write_all(first.as_bytes()).await.unwrap();
+    input.write(&first).await.unwrap();
     let thread = loop {
-        let line = output.next_line().await.unwrap().unwrap();
-        let message: Value = serde_json::from_str(&line).unwrap();
+        let message = output.next().await.unwrap();
         if message["id"] == "thread" {
             break message["result"]["thread"]["id"].clone();
         }
     };
     let turn = json!({ "threadId": thread, "input": [{ "type": "text", "text": "go" }] });
     let hold = json!({ "threadId": thread });
-    let mut last = String::new();
-    for id in 0..HOLDS {
-        let method = "thread/increment_elicitation";
-        let request = json!({ "id": id, "method": method, "params": hold });
-        last.push_str(&format!("{request}\n"));
-    }
-    let request = json!({ "id": HOLDS, "method": "turn/start", "params": turn });
-    last.push_str(&format!("{request}\n"));
-    input.write_all(last.as_bytes()).await.unwrap();
+    let method = "thread/increment_elicitation";
+    let holds = (0..HOLDS).map(|id| json!({ "id": id, "method": method, "params": hold }));
+    let mut last: Vec<_> = holds.collect();
+    last.push(json!({ "id": HOLDS, "method": "turn/start", "params": turn }));
+    input.write(&last).await.unwrap();
     drop(input);
     let mut results = 0;
-    while let Some(line) = output.next_line().await.unwrap() {
-        let message: Value = serde_json::from_str(&line).unwrap();
+    while let Some(message) = output.next().await {
         assert!(message.get("error").is_none(), "{message}");
         results += usize::from(message["id"].is_u64() && message.get("result").is_some());
     }
@@ -133,7 +128,7 @@ async fn requests_before_the_end_of_the_input_find_their_thread() {
 async fn a_second_signal_ends_a_server_on_standard_input_at_once() {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("long"), vec![0; 1 << 20]).unwrap();
-    let mut server = serving::bare(home.path());
+    let mut server = serving::unread(home.path());
     let mut input = server.stdin.take().unwrap();
     let mut output = BufReader::new(server.stdout.take().unwrap());
     let client = json!({ "clientInfo": { "name": "tests", "version": "1" } });

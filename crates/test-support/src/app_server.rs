@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
+use codex_protocol::Release;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
@@ -14,6 +15,16 @@ use crate::ProtocolObserver;
 
 /// How long a test waits for a message before it fails.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
+
+/// The release of clients that the arguments of a server name.
+fn told_release(arguments: &[&str]) -> Option<Release> {
+    if arguments.contains(&"--newer-clients") {
+        return Release::parse("0.169");
+    }
+    let mut words = arguments.iter().flat_map(|word| word.split('='));
+    words.find(|word| *word == "--client-release")?;
+    Release::parse(words.next()?)
+}
 
 /// A server process with its client. Dropping it ends the process.
 #[derive(Debug)]
@@ -85,11 +96,8 @@ impl AppServer {
             .kill_on_drop(true)
             .spawn()?;
         let mut observer = ProtocolObserver::default();
-        if ["--newer-clients", "--client-release"]
-            .iter()
-            .any(|flag| arguments.contains(flag))
-        {
-            observer.be_newer();
+        if let Some(release) = told_release(arguments) {
+            observer.be_of(release);
         }
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or(io::ErrorKind::BrokenPipe)?;

@@ -1,7 +1,7 @@
 //! Holds messages against the generated JSON Schemas that their client could have.
 //!
-//! A client has the schemas of its surface, stable or experimental, and may also have those of a release: 0.117, or 0.169
-//! once it has used what is newer. What these do not name is skipped, since receivers ignore what they do not know. What
+//! A client has the schemas of its surface, stable or experimental, and may also have those of a release: the one that the
+//! server is told, otherwise 0.117, or 0.169 once it has used what is newer. What these do not name is skipped, since receivers ignore what they do not know. What
 //! clients send is checked where the server accepts it. Each schema is compiled once per process, when it is needed first.
 
 use std::collections::{BTreeMap, HashMap};
@@ -26,6 +26,9 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
     Catalogue::read(&text).unwrap_or_else(|error| panic!("{error}"))
 });
 
+/// The release of which a client counts that shows that it is newer than 0.117, and not how new.
+const SHOWN: Release = Release::of_mark("0.169");
+
 const REFERENCE: &str = "#/definitions/";
 
 /// Which schemas a client could have.
@@ -34,6 +37,8 @@ pub(crate) struct ClientSchemas {
     is_experimental: bool,
     is_newer: bool,
     is_newer_from_the_start: bool,
+    /// The release that the server is told, in place of what the client shows.
+    release: Option<Release>,
     /// The requests of the client without a reply, by id.
     requests: HashMap<String, Value>,
     /// The methods of the requests of the server without a reply, by id.
@@ -41,9 +46,11 @@ pub(crate) struct ClientSchemas {
 }
 
 impl ClientSchemas {
-    /// A client whom the server counts as newer than 0.117 from the start.
-    pub(crate) fn be_newer(&mut self) {
-        (self.is_newer, self.is_newer_from_the_start) = (true, true);
+    /// A client whom the server counts from the start as one of this release.
+    pub(crate) fn be_of(&mut self, release: Release) {
+        self.release = Some(release);
+        let is_newer = release > Release::FIRST;
+        (self.is_newer, self.is_newer_from_the_start) = (is_newer, is_newer);
     }
 
     /// Whether the client has said at its start that it is newer than 0.117.
@@ -123,7 +130,18 @@ impl ClientSchemas {
             return self.check_received(direction, method, Part::Params, &message["params"]);
         }
         let request = self.requests.remove(&message["id"].to_string());
-        let (Some(request), Some(result)) = (request, message.get("result")) else {
+        if let Some(error) = message.get("error") {
+            let is_error = error["code"].is_i64() && error["message"].is_string();
+            assert!(
+                is_error && message.get("result").is_none(),
+                "no error: {message}"
+            );
+            return;
+        }
+        let Some(result) = message.get("result") else {
+            panic!("neither a request, a notification nor a reply: {message}");
+        };
+        let Some(request) = request else {
             return;
         };
         let Some(method) = request["method"].as_str() else {
@@ -147,11 +165,9 @@ impl ClientSchemas {
         if let Err(wrong) = own.check(direction, method, part, value) {
             panic!("{wrong}");
         }
-        let release = if self.is_newer {
-            Release::of_mark("0.169")
-        } else {
-            Release::FIRST
-        };
+        let release = self
+            .release
+            .unwrap_or(if self.is_newer { SHOWN } else { Release::FIRST });
         let other = schemas(self.surface(), release);
         if let Err(wrong) = other.check(direction, method, part, value) {
             panic!("{wrong}");

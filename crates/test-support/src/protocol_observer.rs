@@ -18,6 +18,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use codex_protocol::Release;
+
+use crate::MessageCheck;
 use crate::message_schemas::ClientSchemas;
 
 /// The kinds of items that may end with their turn if that is interrupted.
@@ -39,6 +42,24 @@ pub struct ProtocolObserver {
     turns: HashMap<String, ObservedTurn>,
     items: HashMap<String, ObservedItem>,
     schemas: ClientSchemas,
+}
+
+impl MessageCheck for ProtocolObserver {
+    fn sent(&mut self, message: &Value) {
+        Self::sent(self, message);
+    }
+
+    fn sent_wrong_answer(&mut self, message: &Value) {
+        Self::sent_wrong_answer(self, message);
+    }
+
+    fn received(&mut self, message: &Value) {
+        Self::received(self, message);
+    }
+
+    fn finish(&self) {
+        Self::finish(self);
+    }
 }
 
 /// The state of a turn.
@@ -104,9 +125,14 @@ impl ProtocolObserver {
         self.follow(message);
     }
 
-    /// The server counts the client as newer than 0.117 from the start.
-    pub fn be_newer(&mut self) {
-        self.schemas.be_newer();
+    /// The server counts the client from the start as one of this release.
+    pub fn be_of(&mut self, release: Release) {
+        self.schemas.be_of(release);
+    }
+
+    /// Whether a request of this id has no reply yet.
+    pub fn expects_reply_to(&self, id: &Value) -> bool {
+        self.requests.get(&id.to_string()) == Some(&false)
     }
 
     fn follow(&mut self, message: &Value) {

@@ -1,4 +1,4 @@
-//! A JSON-RPC client on a websocket. The protocol observer checks every message.
+//! A JSON-RPC client on a websocket. Every message is checked.
 
 use std::io;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message, http};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
-use crate::ProtocolObserver;
+use crate::{MessageCheck, ProtocolObserver};
 
 /// How long a test waits for a message before it fails.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -30,14 +30,22 @@ pub struct UpgradeRefused {
 #[derive(Debug)]
 pub struct WebSocket<S> {
     stream: WebSocketStream<S>,
-    /// None where the server speaks another protocol than that of an app-server.
-    observer: Option<ProtocolObserver>,
+    check: Box<dyn MessageCheck>,
     next_id: i64,
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
-    /// Connects over a stream with additional headers.
+    /// Connects to an app-server over a stream with additional headers.
     pub async fn connect(stream: S, headers: &str) -> io::Result<Result<Self, UpgradeRefused>> {
+        Self::connect_to_other(stream, headers, Box::<ProtocolObserver>::default()).await
+    }
+
+    /// Connects to a server of another protocol, whose messages are held against this.
+    pub async fn connect_to_other(
+        stream: S,
+        headers: &str,
+        check: Box<dyn MessageCheck>,
+    ) -> io::Result<Result<Self, UpgradeRefused>> {
         let mut request = "ws://localhost/".into_client_request().map_err(failed)?;
         for header in headers.split_terminator("\r\n") {
             let (name, value) = header.split_once(':').ok_or(io::ErrorKind::InvalidInput)?;
@@ -51,7 +59,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         match client_async_with_config(request, stream, Some(unlimited)).await {
             Ok((stream, _)) => Ok(Ok(Self {
                 stream,
-                observer: Some(ProtocolObserver::default()),
+                check,
                 next_id: 0,
             })),
             Err(Error::Http(reply)) => {
@@ -63,27 +71,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         }
     }
 
-    /// The same connection, for another protocol.
-    #[must_use]
-    pub fn without_observer(self) -> Self {
-        Self {
-            observer: None,
-            ..self
-        }
-    }
-
     pub async fn send(&mut self, message: &Value) -> io::Result<()> {
-        if let Some(observer) = &mut self.observer {
-            observer.sent(message);
-        }
+        self.check.sent(message);
         self.send_frame(Message::text(message.to_string())).await
     }
 
     /// Sends an answer that no schema accepts.
     pub async fn send_wrong_answer(&mut self, message: &Value) -> io::Result<()> {
-        if let Some(observer) = &mut self.observer {
-            observer.sent_wrong_answer(message);
-        }
+        self.check.sent_wrong_answer(message);
         self.send_frame(Message::text(message.to_string())).await
     }
 
@@ -109,13 +104,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
 
     fn observe(&mut self, text: &str) -> io::Result<Value> {
         let message = serde_json::from_str(text)?;
-        if let Some(observer) = &mut self.observer {
-            observer.received(&message);
-        }
+        self.check.received(&message);
         Ok(message)
     }
 
-    /// Closes the websocket, waits for the server to close it too, and lets the observer check what is unfinished.
+    /// Closes the websocket, waits for the server to close it too, and checks what is unfinished.
     pub async fn finish(mut self) -> io::Result<()> {
         let frame = CloseFrame {
             code: CloseCode::Normal,
@@ -123,9 +116,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> WebSocket<S> {
         };
         self.send_frame(Message::Close(Some(frame))).await?;
         while self.receive().await?.is_some() {}
-        if let Some(observer) = self.observer {
-            observer.finish();
-        }
+        self.check.finish();
         Ok(())
     }
 
