@@ -27,7 +27,7 @@ write-app-server-schema *OPTIONS:
 
 # Write the table of behaviours in docs/compatibility.md again.
 write-behaviours:
-    CODEX_WRITE_DOCUMENTS=1 cargo test --quiet -p codex-app-server --lib the_table_of_behaviours
+    CODEX_WRITE_DOCUMENTS=1 cargo test --quiet -p codex-projection --lib the_table_of_behaviours
 
 # Write schema/config.json and the tables of docs/configuration.md again after a change of the settings.
 write-settings:

@@ -29,9 +29,9 @@ pub fn server_address(base: &str) -> String {
     }
 }
 
-/// Where services of newer releases have that server.
+/// Where other services have that server.
 #[must_use]
-pub fn newer_server_address(base: &str) -> String {
+pub fn other_server_address(base: &str) -> String {
     let base = service_address(base);
     if base.contains("/backend-api") || base.contains("/api/codex") {
         format!("{base}/ps/mcp")

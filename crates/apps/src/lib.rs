@@ -16,7 +16,7 @@ mod search;
 mod tool_cache;
 
 pub use accessible::{ToolApp, accessible_apps, connector_of};
-pub use address::{DEFAULT_BASE, newer_server_address, server_address, service_address};
+pub use address::{DEFAULT_BASE, other_server_address, server_address, service_address};
 pub use app::App;
 pub use catalog::{AccountKey, AppCatalog};
 pub use directory::{DirectoryAccount, DirectoryError, request_directory};

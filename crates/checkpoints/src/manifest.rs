@@ -1,6 +1,6 @@
 //! The manifest of a thread: what its turns changed, line by line. Lines are only ever appended.
 //!
-//! A line that cannot be read, such as one that a killed process left unfinished, is skipped. A manifest of a newer
+//! A line that cannot be read, such as one that a killed process left unfinished, is skipped. A manifest of a later
 //! version than this is not read.
 
 use std::fs::File;

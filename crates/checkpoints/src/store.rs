@@ -126,7 +126,7 @@ impl CheckpointStore {
     /// The checkpoints of a thread, oldest first.
     ///
     /// # Errors
-    /// The manifest cannot be read, or is of a newer version.
+    /// The manifest cannot be read, or is of a later version.
     pub fn checkpoints(&self, thread: &str) -> io::Result<Vec<Checkpoint>> {
         let mut found = self.manifest(thread)?.read()?;
         found.retain(|checkpoint| !checkpoint.changes.is_empty());
@@ -146,7 +146,7 @@ impl CheckpointStore {
     /// The checkpoint of the last turn whose changes were not taken back.
     ///
     /// # Errors
-    /// The manifest cannot be read, or is of a newer version.
+    /// The manifest cannot be read, or is of a later version.
     pub fn last_turn(&self, thread: &str) -> io::Result<Option<Checkpoint>> {
         let mut checkpoints = self.checkpoints(thread)?;
         while let Some(last) = checkpoints.pop() {

@@ -18,9 +18,7 @@ use codex_engine_host::host::{EngineHost, HostPurpose};
 use codex_engine_host::log::LogWriter;
 use codex_engine_host::scripted_model::ScenarioModel;
 use codex_engine_host::wiring::TraceRecorder;
-
-/// What `--newer-clients` stands for.
-const FLAG_RELEASE: Release = Release::of_mark("0.169");
+use codex_projection::dialect;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -85,8 +83,8 @@ pub(crate) fn run(arguments: AppServerArguments, settings: SettingsFlags) -> any
             let _mark = arguments.managed_daemon.then(daemon::become_daemon);
             let _mark = _mark.transpose()?;
             let scenario = arguments.scenario.as_deref();
-            let newer = arguments.newer_clients.then_some(FLAG_RELEASE);
-            let client_release = newer.or(arguments.client_release);
+            let flag = arguments.newer_clients.then_some(dialect::SHOWN);
+            let client_release = flag.or(arguments.client_release);
             serve(arguments.listen, &settings, scenario, client_release)
         }
     }

@@ -1,4 +1,4 @@
-//! Profiles: a table of `config.toml`, or a file of its own in the home folder as in newer releases.
+//! Profiles: a table of `config.toml`, or a file of its own in the home folder as in other releases.
 
 use std::io::ErrorKind;
 use std::path::Path;

@@ -2,10 +2,10 @@
 
 mod feature;
 mod host;
-mod newer;
+mod listed;
 mod set;
 
 pub use feature::{BetaTexts, Feature, FeatureStage};
 pub use host::{HOST_FEATURES, HostFeatureError};
-pub use newer::{BETA_IN_0_169, FEATURES_OF_0_169, is_without_effect};
+pub use listed::{LISTED_BETA_FEATURES, LISTED_FEATURES, is_without_effect};
 pub use set::FeatureSet;

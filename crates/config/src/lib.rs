@@ -60,8 +60,8 @@ pub use environment::{Environment, EnvironmentVariables, ManagedPreferences};
 pub use error::{ConfigError, FileError, ReferencedFileError, SettingError, UnknownSettings};
 pub use feature_levels::DeprecationNotice;
 pub use features::{
-    BETA_IN_0_169, BetaTexts, FEATURES_OF_0_169, Feature, FeatureSet, FeatureStage, HOST_FEATURES,
-    HostFeatureError, is_without_effect,
+    BetaTexts, Feature, FeatureSet, FeatureStage, HOST_FEATURES, HostFeatureError,
+    LISTED_BETA_FEATURES, LISTED_FEATURES, is_without_effect,
 };
 pub use home::{HomeError, resolve_home};
 pub use hook_layers::HookLayer;

@@ -346,29 +346,29 @@ pub struct ConfigFile {
     #[schemars(extend("x-since" = "0.169"))]
     pub computer_use: Option<OpaqueTable>,
 
-    // Of newer releases; accepted without an effect.
-    /// Of newer releases.
+    // Of other releases; accepted without an effect.
+    /// Of other releases.
     #[schemars(extend("x-since" = "0.140"))]
     pub apps_mcp_product_sku: Option<String>,
-    /// Of newer releases.
+    /// Of other releases.
     #[schemars(extend("x-since" = "0.169"))]
     pub cloud: Option<OpaqueTable>,
-    /// Of newer releases.
+    /// Of other releases.
     #[schemars(extend("x-since" = "0.171"))]
     pub code_mode: Option<OpaqueTable>,
-    /// Of newer releases.
+    /// Of other releases.
     #[schemars(extend("x-since" = "0.169"))]
     pub daybreak: Option<bool>,
-    /// Of newer releases.
+    /// Of other releases.
     #[schemars(extend("x-since" = "0.140"))]
     pub experimental_realtime_webrtc_call_base_url: Option<String>,
-    /// Of newer releases.
+    /// Of other releases.
     #[schemars(extend("x-since" = "0.169"))]
     pub goals: Option<OpaqueTable>,
-    /// Of newer releases.
+    /// Of other releases.
     #[schemars(extend("x-since" = "0.169"))]
     pub orchestrator: Option<OpaqueTable>,
-    /// Of newer releases.
+    /// Of other releases.
     #[schemars(extend("x-since" = "0.171"))]
     pub responses: Option<OpaqueTable>,
     /// How much of a session is recorded in its trace.

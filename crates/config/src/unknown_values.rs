@@ -1,4 +1,4 @@
-//! Replaces unknown values of enumerated settings, as written by newer versions.
+//! Replaces unknown values of enumerated settings, as written by later versions.
 //!
 //! One such value must not make all settings unusable. Where this cannot weaken anything, the value is removed or replaced
 //! by the strictest known one, and a warning is added. Settings for which that is not safe (approvals, the sandbox,

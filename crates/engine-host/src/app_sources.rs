@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use codex_apps::{
     APPS_SERVER, AccountKey, AppDefaults, AppRule, AppRules, AppToolRule, DirectoryAccount,
-    ToolApprovalRule, ToolCacheFile, newer_server_address, server_address,
+    ToolApprovalRule, ToolCacheFile, other_server_address, server_address,
 };
 use codex_config::schema::{AppFile, ToolApprovalMode};
 use codex_config::{Config, Feature};
@@ -147,7 +147,7 @@ pub(crate) fn server(config: &Config, account: &AppsAccount) -> McpServer {
     let transport = McpServerTransport::Http {
         client: None,
         url: server_address(&account.directory.base),
-        newer_url: Some(newer_server_address(&account.directory.base)),
+        other_url: Some(other_server_address(&account.directory.base)),
         bearer_token_variable: None,
         headers: BTreeMap::new(),
         headers_from_variables: BTreeMap::new(),

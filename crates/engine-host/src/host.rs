@@ -28,6 +28,7 @@ use codex_mcp_client::McpLoginSettings;
 use codex_memories::MemoryStore;
 use codex_model_client::{ModelCatalog, ModelStore};
 use codex_plugins::{InstalledPlugin, PluginRegistry};
+use codex_projection::dialect::is_named_to_providers;
 use codex_protocol::{Provider, Release, SandboxPolicy, SessionSource};
 use codex_rollout::RolloutWriter;
 use codex_sandbox::LimitedCommands;
@@ -694,8 +695,8 @@ fn startup_warnings(
 /// The name of the client for providers, unless an environment variable overrides it.
 fn originator(client: &ClientName) -> String {
     let set = variable("CODEX_INTERNAL_ORIGINATOR_OVERRIDE");
-    set.unwrap_or_else(|| match client.name.as_str() {
-        "codex-tui" | "" => wiring::ORIGINATOR.to_owned(),
-        name => name.to_owned(),
+    set.unwrap_or_else(|| match &client.name {
+        name if is_named_to_providers(name) => name.clone(),
+        _ => wiring::ORIGINATOR.to_owned(),
     })
 }

@@ -143,7 +143,7 @@ fn transport(configured: &McpTransport, scopes: Option<Vec<String>>) -> McpServe
                 callback_url: oauth.callback_url,
             }),
             url,
-            newer_url: None,
+            other_url: None,
             bearer_token_variable: bearer_token_env_var,
             headers: http_headers,
             headers_from_variables: env_http_headers,

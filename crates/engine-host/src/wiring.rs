@@ -14,6 +14,7 @@ use codex_config::{
 use codex_core::{Observers, Ports, ThreadManager};
 use codex_login::{LoginSettings, StoreKind};
 use codex_model_client::{ClientIdentity, Platform};
+use codex_projection::dialect::Dialect;
 use codex_protocol::{Provider, Release};
 use codex_rollout_trace::RecordingLimits;
 use codex_rollout_trace::format::{ROOT_VARIABLE, SCHEMA_VARIABLE, Schema};
@@ -117,11 +118,8 @@ impl TraceRecorder {
     /// For a server whose clients are of this release, if one was named: in the schema that its own tools read, unless the
     /// environment names one. Whoever reads the traces of older clients has older tools.
     pub fn for_clients_of(release: Option<Release>) -> Self {
-        Self::with_usual_schema(match release {
-            Some(release) if release >= Release::of_mark("0.171") => Schema::NEWEST,
-            Some(release) if release >= Release::of_mark("0.169") => Schema::Two,
-            _ => Schema::One,
-        })
+        let dialect = Dialect::of_release(release.unwrap_or(Release::FIRST));
+        Self::with_usual_schema(Schema::numbered(dialect.trace_schema()).unwrap_or(Schema::NEWEST))
     }
 
     fn with_usual_schema(usual: Schema) -> Self {

@@ -77,7 +77,7 @@ mod tests {
         fill_placeholders(&arguments, &input).map_err(|error| error.to_string())
     }
 
-    /// Recorded from release 0.169.
+    /// Recorded from a reference.
     #[test]
     fn placeholders_stand_for_members_of_the_input() {
         let arguments = json!({

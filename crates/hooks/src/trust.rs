@@ -128,7 +128,7 @@ impl HookHash {
     }
 }
 
-/// The hash of what a hook does. Release 0.169 computes the same one, except for `onError`, which it does not know.
+/// The hash of what a hook does. Other engines compute the same one, except for `onError`, which they do not know.
 pub(crate) fn hash_of(
     event: HookEventName,
     matcher: Option<&str>,
@@ -206,7 +206,7 @@ mod tests {
     use super::*;
     use crate::file::CommandHandler;
 
-    /// Recorded from release 0.169.
+    /// Recorded from a reference.
     #[test]
     fn a_tool_has_the_hash_of_other_releases() {
         let of = |input: Value, tool: &str| {
@@ -229,7 +229,7 @@ mod tests {
         UsableHandler::of_command(&handler)
     }
 
-    /// Recorded from release 0.169.
+    /// Recorded from a reference.
     #[test]
     fn hashes_of_the_reference_are_ours() {
         let hash =

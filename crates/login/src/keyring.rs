@@ -2,7 +2,7 @@
 //!
 //! The credential manager of Windows limits an entry to 2,560 bytes, and the tokens of a login are longer. What does not fit
 //! is cut: the parts are written first, under new names, and then the entry of the account is replaced, which names them. So
-//! there is always one whole login. Keyrings without a limit have the whole login in one entry, as 0.117 writes it.
+//! there is always one whole login. Keyrings without a limit have the whole login in one entry, as other engines write it.
 
 use std::io;
 use std::path::Path;
@@ -137,7 +137,7 @@ impl PartNames {
     }
 }
 
-/// The name that 0.117 uses for a home folder.
+/// The name for a home folder, which all engines share.
 fn account_of(home: &Path) -> String {
     let home = home.canonicalize().unwrap_or_else(|_| home.to_owned());
     let hash = Sha256::digest(home.to_string_lossy().as_bytes());

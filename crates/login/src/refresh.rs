@@ -95,18 +95,18 @@ impl Accounts {
                 "Failed to refresh token: the reply is no JSON".to_owned(),
             ));
         }
-        let newer = |name: &str, old: &Secret| match &reply[name] {
+        let renewed = |name: &str, old: &Secret| match &reply[name] {
             Value::String(text) if !text.is_empty() => text.as_str().into(),
             _ => old.clone(),
         };
-        let id_token = newer("id_token", &tokens.id_token);
+        let id_token = renewed("id_token", &tokens.id_token);
         if TokenClaims::of(id_token.reveal()).is_err() {
             let text = "Failed to refresh token: the reply has an unreadable ID token";
             return Err(RefreshFailure::passing(text.to_owned()));
         }
         Ok(ChatGptTokens {
-            access_token: newer("access_token", &tokens.access_token),
-            refresh_token: newer("refresh_token", &tokens.refresh_token),
+            access_token: renewed("access_token", &tokens.access_token),
+            refresh_token: renewed("refresh_token", &tokens.refresh_token),
             account_id: tokens.account_id.clone(),
             id_token,
         })

@@ -128,7 +128,7 @@ pub enum McpServerTransport {
     Http {
         url: String,
         /// Where the server is if there is nothing at `url`.
-        newer_url: Option<String>,
+        other_url: Option<String>,
         /// The environment variable with the bearer token.
         bearer_token_variable: Option<String>,
         /// Headers of every request.

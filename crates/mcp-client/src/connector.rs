@@ -222,7 +222,7 @@ impl McpConnector {
             }
             McpServerTransport::Http {
                 url,
-                newer_url,
+                other_url,
                 login,
                 ..
             } => {
@@ -239,7 +239,7 @@ impl McpConnector {
                     tokens.map(|tokens| Authorizer::Tokens(tokens, self.scope_demand(server, url)))
                 };
                 let http = HttpTransport::new(client.clone(), url, headers, authorizer)
-                    .or_at(newer_url.clone());
+                    .or_at(other_url.clone());
                 Transport::Http(Box::new(http))
             }
         };

@@ -43,7 +43,7 @@ pub(crate) struct HttpTransport {
     client: Client,
     url: Mutex<String>,
     /// Where the server is if there is nothing at `url`.
-    newer_url: Mutex<Option<String>>,
+    other_url: Mutex<Option<String>>,
     headers: HeaderMap,
     authorizer: Option<Authorizer>,
     state: Mutex<HttpSession>,
@@ -146,7 +146,7 @@ impl HttpTransport {
         Self {
             client,
             url: Mutex::new(url.to_owned()),
-            newer_url: Mutex::default(),
+            other_url: Mutex::default(),
             headers,
             authorizer,
             state: Mutex::default(),
@@ -156,8 +156,8 @@ impl HttpTransport {
     }
 
     /// The same server, which may be at another address.
-    pub(crate) fn or_at(self, newer_url: Option<String>) -> Self {
-        *self.newer_url.lock() = newer_url;
+    pub(crate) fn or_at(self, other_url: Option<String>) -> Self {
+        *self.other_url.lock() = other_url;
         self
     }
 
@@ -167,7 +167,7 @@ impl HttpTransport {
 
     /// Goes over to the other address. False if there is none.
     fn goes_on_elsewhere(&self) -> bool {
-        let Some(other) = self.newer_url.lock().take() else {
+        let Some(other) = self.other_url.lock().take() else {
             return false;
         };
         *self.url.lock() = other;
@@ -206,7 +206,7 @@ impl HttpTransport {
 
     /// Whether it is not known which revisions the server knows. Servers of the program's own login are known.
     pub(crate) fn discovers_first(&self) -> bool {
-        self.newer_url.lock().is_none() && !matches!(self.authorizer, Some(Authorizer::Login(_)))
+        self.other_url.lock().is_none() && !matches!(self.authorizer, Some(Authorizer::Login(_)))
     }
 
     /// Posts a message and dispatches everything in the reply. A request is named by its id. With headers of its own it

@@ -59,7 +59,7 @@ impl MemoryMode {
         }
     }
 
-    /// Unknown names are modes of newer versions.
+    /// Unknown names are modes of later versions.
     pub(crate) fn named(name: &str) -> Self {
         match name {
             "enabled" => Self::Enabled,

@@ -73,8 +73,8 @@ impl ModelCatalog {
     }
 
     /// Merges a server's list: an entry replaces the one with the same name, or is added.
-    pub fn merge(&mut self, newer: impl IntoIterator<Item = ModelInfo>) {
-        for model in newer {
+    pub fn merge(&mut self, models: impl IntoIterator<Item = ModelInfo>) {
+        for model in models {
             match self
                 .models
                 .iter_mut()
@@ -164,7 +164,7 @@ impl ModelCatalog {
     }
 }
 
-/// Parses an entry of a list. Skips entries in a newer format.
+/// Parses an entry of a list. Skips entries in an unknown format.
 pub(crate) fn readable(entry: Value) -> Option<ModelInfo> {
     ModelInfo::deserialize(&entry)
         .inspect_err(|error| tracing::warn!(%error, "skipping a model that cannot be read"))

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 
 use crate::mended::mend;
 
-/// The file that says what a copy is of. Newer releases write the same.
+/// The file that says what a copy is of. Other engines write the same.
 const ORIGIN: &str = ".codex-marketplace-install.json";
 const ORIGIN_LIMIT: u64 = 64 * 1024;
 /// After this time unfinished work of another process is not wanted any more.

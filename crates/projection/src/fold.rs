@@ -315,7 +315,7 @@ impl<C: Consumer> Fold<C> {
             EventMsg::AgentMessage(message) => {
                 let id = self.id_of_message(message.item_id.as_ref());
                 if message.is_cut && self.ids == ItemIds::Streamed {
-                    // 0.169 does not keep it.
+                    // Paginated files do not keep it.
                     return;
                 }
                 self.complete(

@@ -111,7 +111,7 @@ pub(super) fn message_input(event: &v1::UserMessageEvent) -> Vec<UserInput> {
     wire.map(with_url).collect()
 }
 
-/// The same as 0.117 shows it: one text, then the images.
+/// The same in the older form: one text, then the images.
 pub(super) fn message_parts(event: &v1::UserMessageEvent) -> Vec<UserInput> {
     let mut content = Vec::new();
     if !event.message.trim().is_empty() {

@@ -1,4 +1,4 @@
-//! Reads queued messages in the form in which release 0.169 stores them.
+//! Reads queued messages in the form in which other engines store them.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Items stored by newer programs, which store whole items where 0.117 and this program store the event of their end.
+//! Whole items, which some engines store where this program stores the event of their end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -149,7 +149,7 @@ pub(super) fn stored_item(stored: &Value) -> Option<ThreadItem> {
     })
 }
 
-/// Newer programs store paths as URLs.
+/// Such engines store paths as URLs.
 fn local_path(stored: String) -> String {
     let Some(path) = stored.strip_prefix("file://") else {
         return stored;

@@ -92,14 +92,14 @@ impl DynamicToolSpec {
         tools.iter().map(move |tool| (namespace, tool))
     }
 
-    /// Whether it has what 0.117 does not know: a tag or a namespace.
+    /// Whether it has what the first form does not: a tag or a namespace.
     #[must_use]
-    pub fn is_newer(&self) -> bool {
+    pub fn is_tagged_or_named(&self) -> bool {
         let is_named = matches!(self, Self::Function(function) if function.namespace.is_some());
         is_named || self.is_tagged()
     }
 
-    /// Whether it is written in the newer form, with a tag.
+    /// Whether it is written with a tag.
     pub fn is_tagged(&self) -> bool {
         match self {
             Self::Namespace(_) => true,

@@ -48,19 +48,19 @@ pub enum CodexErrorInfo {
     },
     /// A rollback was not possible. The turn is not affected.
     ThreadRollbackFailed,
-    /// A limit on what the turn, the thread or its agents may use is reached. Newer than 0.117.
+    /// A limit on what the turn, the thread or its agents may use is reached.
     SessionBudgetExceeded,
-    /// The provider does not know the model. Newer than 0.117.
+    /// The provider does not know the model.
     ModelNotFound,
-    /// The model's server takes no more requests for a while. Newer than 0.117.
+    /// The model's server takes no more requests for a while.
     RateLimitExceeded,
-    /// The provider's rules on security forbid the request. Newer than 0.117.
+    /// The provider's rules on security forbid the request.
     CyberPolicy,
-    /// The provider's rules on biology forbid the request. Newer than 0.117.
+    /// The provider's rules on biology forbid the request.
     BioPolicy,
-    /// The provider has no capacity left for the tier `flex`. Newer than 0.117.
+    /// The provider has no capacity left for the tier `flex`.
     FlexUnavailable,
-    /// The provider has no capacity left where its rules allow the request. Newer than 0.117.
+    /// The provider has no capacity left where its rules allow the request.
     PolicyCapacityUnavailable,
     /// Anything else.
     Other,

@@ -2,7 +2,7 @@
 //! lines of a rollout file.
 //!
 //! Data only, no I/O. Reading is strict about types and lenient about fields that are not known;
-//! [`from_json`] tells at which field a text does not fit. What may come from a newer version (an
+//! [`from_json`] tells at which field a text does not fit. What may come from a later version (an
 //! operation, an event, an item, a line of a file) is kept when it is not known, and written back
 //! unchanged. Paths are strings here, as they are on the wire.
 

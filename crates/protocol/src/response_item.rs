@@ -52,7 +52,7 @@ fn require_image_url(schema: &mut Schema) {
     require_member(schema, "image_url");
 }
 
-/// Makes a member required wherever a variant of the type has it: it is only absent where newer clients leave it out.
+/// Makes a member required wherever a variant of the type has it: it is only absent where clients leave it out.
 pub fn require_member(schema: &mut Schema, member: &str) {
     let variants = schema.get_mut("oneOf").and_then(Value::as_array_mut);
     for variant in variants.into_iter().flatten() {

@@ -49,12 +49,12 @@ impl<'a> RawRolloutLine<'a> {
 }
 
 /// The parsed first bytes of a line in the usual form, `{"timestamp":"…","type":"…","payload":…}`, in this order and
-/// without blanks. Newer engines add a line number after the timestamp: `"ordinal":7`.
+/// without blanks. Paginated files have a line number after the timestamp: `"ordinal":7`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineStart<'a> {
     /// The time of writing.
     pub timestamp: &'a str,
-    /// The line number that newer engines write.
+    /// The line number in a paginated file.
     pub ordinal: Option<u64>,
     /// The type of the line.
     pub kind: &'a str,
@@ -257,7 +257,7 @@ fn read_item(kind: &str, payload: &str) -> Result<Option<RolloutItem>, JsonError
     })
 }
 
-/// A message between agents as some newer programs store it.
+/// A message between agents as some engines store it.
 #[derive(Deserialize)]
 struct AgentCommunication {
     author: String,

@@ -201,7 +201,7 @@ pub struct WebSearchLocation {
 pub enum WebSearchMode {
     /// It may not.
     Disabled,
-    /// Only what the search provider has stored; newer settings tell an index of it apart.
+    /// Only what the search provider has stored; some settings tell an index of it apart.
     #[serde(alias = "indexed")]
     Cached,
     /// The web as it is now.
@@ -231,7 +231,7 @@ pub enum RealtimeConversationVersion {
     V1,
     /// The second.
     V2,
-    /// The third, which only newer clients have. No conversation can be held with it.
+    /// The third, which only some clients have. No conversation can be held with it.
     #[since("0.169")]
     V3,
 }

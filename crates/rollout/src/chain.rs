@@ -1,6 +1,6 @@
 //! The file segments that one thread is stored in.
 //!
-//! Usually that is one whole file. Engines newer than 0.117 store a fork, or a thread that was rolled back,
+//! Usually that is one whole file. Some engines store a fork, or a thread that was rolled back,
 //! by reference: the first line of the file names the base (`history_base`) and where the base ends. Readers
 //! see one sequence of lines: the file's first line, the lines of the base, the rest of the file. Offsets
 //! are positions in this sequence.

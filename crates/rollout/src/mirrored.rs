@@ -1,4 +1,4 @@
-//! Items of a turn as newer engines store them, beside the events that this program goes by.
+//! Items of a turn as paginated files have them, beside the events that this program goes by.
 //!
 //! In a file with numbered lines those engines show only what has an `item_completed` line. Such a line repeats an event and is
 //! marked, so that it is skipped when this program reads the file.

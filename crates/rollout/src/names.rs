@@ -61,7 +61,7 @@ mod tests {
 
         let torn = fs::read_to_string(home.path().join(FILE)).unwrap() + "{\"id";
         fs::write(home.path().join(FILE), torn).unwrap();
-        set_name(home.path(), &two, "newer", Timestamp::UNIX_EPOCH).unwrap();
-        assert_eq!(name_of(home.path(), &two).as_deref(), Some("newer"));
+        set_name(home.path(), &two, "later", Timestamp::UNIX_EPOCH).unwrap();
+        assert_eq!(name_of(home.path(), &two).as_deref(), Some("later"));
     }
 }

@@ -134,7 +134,7 @@ pub(crate) enum ToolResult {
     Error { error: String },
 }
 
-/// The start of a command, in the newer form of the event that has a time.
+/// The start of a command, in the form of the event that has a time.
 #[derive(Debug, Serialize)]
 pub(crate) struct CommandBegan {
     call_id: String,
@@ -171,7 +171,7 @@ impl CommandBegan {
     }
 }
 
-/// The end of a command, in the newer form of the event that has a time.
+/// The end of a command, in the form of the event that has a time.
 #[derive(Debug, Serialize)]
 pub(crate) struct CommandEnded {
     call_id: String,

@@ -89,7 +89,7 @@ impl Traces {
     }
 
     /// The recorder for a thread, and what the thread is in the bundle. Agents that are loaded again are recorded only in
-    /// the newer form, and only in the bundle that they began in.
+    /// the later form, and only in the bundle that they began in.
     fn recorder(&self, thread: &StartingThread<'_>) -> Option<(Recorder, TracedThread)> {
         if let SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
             parent_thread_id, ..

@@ -16,7 +16,7 @@ use crate::read_state::EndedTurn;
 const FILE: &str = "thread_state.sqlite";
 /// How long a transaction waits for other processes.
 const TIME_LIMIT: Duration = Duration::from_secs(5);
-/// The version of the tables, in `user_version`. A database with a newer version is refused.
+/// The version of the tables, in `user_version`. A database with a later version is refused.
 const VERSION: i64 = 4;
 
 const TABLES: &str = "
@@ -79,7 +79,7 @@ CREATE INDEX IF NOT EXISTS owners_of_attachment ON attachments (kind, identity);
 pub enum StateError {
     #[error("the state of threads cannot be read or written: {0}")]
     Database(#[from] rusqlite::Error),
-    /// A newer version of this program wrote the database.
+    /// A later version of this program wrote the database.
     #[error(
         "{path} was written by a newer version ({found}) of this program; this one knows {VERSION}"
     )]
@@ -112,7 +112,7 @@ pub struct ThreadState {
 
 impl ThreadState {
     /// The state in a home folder. The database is opened on first use. If it does not exist, it takes over what release
-    /// 0.169 stored in that folder; `convert` reads its queued messages.
+    /// another engine stored in that folder; `convert` reads its queued messages.
     #[must_use]
     pub fn of_home(home: &Path, convert: MessageConverter) -> Self {
         Self {

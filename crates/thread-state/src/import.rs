@@ -1,10 +1,10 @@
-//! Takes over what release 0.169 stored, when the database is created. Later changes of either program stay its own.
+//! Takes over what another engine stored, when the database is created. Later changes of either program stay its own.
 
 use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, Transaction, named_params};
 
-/// Converts a queued message of 0.169 to the form of the caller; none if it has parts that are unknown here.
+/// Converts a queued message of it to the form of the caller; none if it has parts that are unknown here.
 pub type MessageConverter = fn(&str) -> Option<String>;
 
 const GOALS: &str = "goals_1.sqlite";
@@ -117,7 +117,7 @@ fn copy_file(
 }
 
 fn copy(copied: &Copied, source: &Connection, into: &Transaction<'_>) -> rusqlite::Result<()> {
-    // Releases before 0.169 have the file without the table.
+    // Older engines have the file without the table.
     let Ok(mut selection) = source.prepare(copied.select) else {
         return Ok(());
     };

@@ -21,7 +21,7 @@ const IMAGE: &str = "[Image]";
 /// How the ids of calls begin whose output is the objective of a goal. It is the preview of a thread that
 /// nobody has written to.
 pub const GOAL_CALL: &str = "goal_objective_";
-/// The type of the line about a change of the goal, as 0.169 writes it.
+/// The type of the line about a change of the goal, as other engines write it.
 pub const GOAL_UPDATED: &str = "thread_goal_updated";
 
 /// Reads lines and updates `facts`.
@@ -112,7 +112,7 @@ impl FactsBuilder<'_> {
         self.add_message(&message.message, images);
     }
 
-    /// Newer engines store messages as items.
+    /// Paginated files store messages as items.
     fn item(&mut self, completed: ItemPayload) {
         if let TurnItem::UserMessage(message) = completed.item {
             let (text, images) = message.text_and_image_count();

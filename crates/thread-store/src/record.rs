@@ -26,7 +26,7 @@ pub struct ThreadFacts {
     pub created_at: i64,
     /// The working folder at creation.
     pub cwd: String,
-    /// The working folder, where a newer client has changed it.
+    /// The working folder, where a client has changed it.
     pub changed_cwd: Option<String>,
     /// The version of the engine that created the thread.
     pub cli_version: String,

@@ -8,5 +8,5 @@ export type AuthMode =
   | "chatgpt"
   /** ChatGPT tokens that the client hands in and renews. */
   | "chatgptAuthTokens"
-  /** A personal access token of a ChatGPT account. */
+  /** A personal access token of a ChatGPT account. Since release 0.140. */
   | "personalAccessToken";

@@ -6,5 +6,5 @@ export type ConversationTextRole =
   | "user"
   /** The client. */
   | "developer"
-  /** The model. */
+  /** The model. Since release 0.169. */
   | "assistant";

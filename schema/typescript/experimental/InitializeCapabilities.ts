@@ -3,15 +3,15 @@ import type { JsonValue } from "./serde_json/JsonValue";
 
 /** What a client opts into, for one connection. */
 export type InitializeCapabilities = {
-  /** Whether the client answers `attestation/generate`; never sent here. */
+  /** Whether the client answers `attestation/generate`; never sent here. Since release 0.140. */
   requestAttestation?: boolean;
-  /** Whether forms of the provider's own kind can be shown; never sent here. */
+  /** Whether forms of the provider's own kind can be shown; never sent here. Since release 0.169. */
   mcpServerOpenaiFormElicitation?: boolean;
-  /** Whether some commands need a person's approval, whatever the policy says; accepted. */
+  /** Whether some commands need a person's approval, whatever the policy says; accepted. Since release 0.169. */
   requiredHumanApproval?: boolean;
-  /** Whether logins to a gateway are started by the client alone; accepted. */
+  /** Whether logins to a gateway are started by the client alone; accepted. Since release 0.169. */
   explicitGatewayOauth?: boolean;
-  /** Further capabilities, by name; accepted. */
+  /** Further capabilities, by name; accepted. Since release 0.169. */
   extensions?: { [key in string]?: JsonValue } | null;
   /** Release that the client is written for, such as `0.171`. Without it, the release is recognised from what the client sends. */
   clientRelease?: string | null;

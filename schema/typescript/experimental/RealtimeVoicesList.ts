@@ -11,6 +11,6 @@ export type RealtimeVoicesList = {
   v1: Array<RealtimeVoice>;
   /** Voices of the second version. */
   v2: Array<RealtimeVoice>;
-  /** Voices of the third version. */
+  /** Voices of the third version. Since release 0.169. */
   v3: Array<RealtimeVoice>;
 };

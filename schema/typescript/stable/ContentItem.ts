@@ -15,9 +15,9 @@ export type InputImageContentItem = {
   type: "input_image";
   /** Where the image is: a URL, often a `data:` one; empty if there is an id. */
   image_url: string;
-  /** The id of the image, if it is a file that the provider keeps. */
+  /** The id of the image, if it is a file that the provider keeps. Since release 0.169. */
   file_id?: string;
-  /** In which detail the model should look at it. */
+  /** In which detail the model should look at it. Since release 0.140. */
   detail?: ImageDetail;
 };
 

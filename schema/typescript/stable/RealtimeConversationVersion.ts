@@ -6,5 +6,5 @@ export type RealtimeConversationVersion =
   | "v1"
   /** The second. */
   | "v2"
-  /** The third, which only newer clients have. No conversation can be held with it. */
+  /** The third, which only some clients have. No conversation can be held with it. Since release 0.169. */
   | "v3";

@@ -8,13 +8,13 @@ export type RealtimeVoice =
   | "arbor"
   /** Ash. */
   | "ash"
-  /** Aube. */
+  /** Aube. Since release 0.169. */
   | "aube"
   /** Ballad. */
   | "ballad"
   /** Breeze. */
   | "breeze"
-  /** Bubbie. */
+  /** Bubbie. Since release 0.169. */
   | "bubbie"
   /** Cedar. */
   | "cedar"
@@ -26,49 +26,49 @@ export type RealtimeVoice =
   | "echo"
   /** Ember. */
   | "ember"
-  /** Haetsal. */
+  /** Haetsal. Since release 0.169. */
   | "haetsal"
-  /** Hanul. */
+  /** Hanul. Since release 0.169. */
   | "hanul"
-  /** Himari. */
+  /** Himari. Since release 0.169. */
   | "himari"
   /** Juniper. */
   | "juniper"
-  /** Leher. */
+  /** Leher. Since release 0.169. */
   | "leher"
   /** Maple. */
   | "maple"
   /** Marin. */
   | "marin"
-  /** Miko. */
+  /** Miko. Since release 0.169. */
   | "miko"
-  /** Neer. */
+  /** Neer. Since release 0.169. */
   | "neer"
-  /** Porto. */
+  /** Porto. Since release 0.169. */
   | "porto"
-  /** Rindo. */
+  /** Rindo. Since release 0.169. */
   | "rindo"
-  /** Rio. */
+  /** Rio. Since release 0.169. */
   | "rio"
-  /** Rivage. */
+  /** Rivage. Since release 0.169. */
   | "rivage"
   /** Sage. */
   | "sage"
-  /** Selva. */
+  /** Selva. Since release 0.169. */
   | "selva"
   /** Shimmer. */
   | "shimmer"
   /** Sol. */
   | "sol"
-  /** Sonna. */
+  /** Sonna. Since release 0.169. */
   | "sonna"
   /** Spruce. */
   | "spruce"
-  /** Tinta. */
+  /** Tinta. Since release 0.169. */
   | "tinta"
   /** Vale. */
   | "vale"
   /** Verse. */
   | "verse"
-  /** Viola. */
+  /** Viola. Since release 0.169. */
   | "viola";

@@ -17,5 +17,5 @@ export type ReasoningEffort =
   | "high"
   /** Very much. */
   | "xhigh"
-  /** Any other. */
+  /** Any other. Since release 0.140. */
   | (string & {});

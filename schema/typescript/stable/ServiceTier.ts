@@ -7,11 +7,11 @@
 export type ServiceTier =
   /** Faster, at a higher price. */
   | "fast"
-  /** The same as `fast`, by the name that it has in requests to the model. */
+  /** The same as `fast`, by the name that it has in requests to the model. Since release 0.140. */
   | "priority"
   /** Slower, at a lower price. */
   | "flex"
-  /** What the account has: nothing is asked for. */
+  /** What the account has: nothing is asked for. Since release 0.140. */
   | "default"
-  /** Any other. */
+  /** Any other. Since release 0.140. */
   | (string & {});

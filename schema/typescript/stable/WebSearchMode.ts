@@ -4,7 +4,7 @@
 export type WebSearchMode =
   /** It may not. */
   | "disabled"
-  /** Only what the search provider has stored; newer settings tell an index of it apart. */
+  /** Only what the search provider has stored; some settings tell an index of it apart. */
   | "cached"
   /** The web as it is now. */
   | "live";

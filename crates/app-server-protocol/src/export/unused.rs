@@ -69,7 +69,7 @@ struct UnusedInType {
     /// Members of the variants, by tag.
     of: BTreeMap<String, BTreeMap<String, UnusedMember>>,
     variants: Vec<Value>,
-    /// Members that this program always sends, as clients of 0.169 expect. Those of 0.117 need not.
+    /// Members that this program always sends, as clients of later releases expect. Those of the first need not.
     required: Vec<String>,
 }
 

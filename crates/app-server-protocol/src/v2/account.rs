@@ -57,7 +57,7 @@ pub enum LoginAccountParams {
     },
     /// Browser login whose callback this server receives; it gives up after 10 minutes.
     Chatgpt,
-    /// Login with a code that the user types in on a page, on any device. Newer than 0.117.
+    /// Login with a code that the user types in on a page, on any device.
     #[since("0.140")]
     ChatgptDeviceCode,
     /// Tokens that the host application obtained and renews itself; kept in memory only.
@@ -108,7 +108,7 @@ pub enum LoginAccountResponse {
         /// Address the client has to open in a browser; the server opens none.
         auth_url: String,
     },
-    /// The user has to type in a code; `account/login/completed` tells how it ended. Newer than 0.117.
+    /// The user has to type in a code; `account/login/completed` tells how it ended.
     #[since("0.140")]
     ChatgptDeviceCode {
         /// UUID for cancelling and for recognising the completion.

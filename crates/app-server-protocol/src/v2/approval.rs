@@ -208,7 +208,7 @@ pub struct PermissionsRequestApprovalParams {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.140")]
     pub started_at_ms: Option<i64>,
-    /// Machine that the access is on. Newer than 0.117.
+    /// Machine that the access is on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.140")]
     pub environment_id: Option<String>,
@@ -304,7 +304,7 @@ pub struct AdditionalFileSystemPermissions {
     pub read: Option<Vec<AbsolutePathBuf>>,
     /// Absolute paths opened for writing; null if none.
     pub write: Option<Vec<AbsolutePathBuf>>,
-    /// The same paths, each with its access. In an answer they count beside the other two. Newer than 0.117.
+    /// The same paths, each with its access. In an answer they count beside the other two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.140")]
     pub entries: Option<Vec<FileSystemSandboxEntry>>,

@@ -58,7 +58,7 @@ pub struct CommandExecParams {
     pub size: Option<CommandExecTerminalSize>,
     /// Restrictions of this run; null means the configured ones. Requirements may forbid it.
     pub sandbox_policy: Option<SandboxPolicy>,
-    /// Name of permissions whose restrictions apply; not together with `sandboxPolicy`. Newer than 0.117.
+    /// Name of permissions whose restrictions apply; not together with `sandboxPolicy`.
     #[experimental("command/exec.permissionProfile")]
     #[since("0.140")]
     pub permission_profile: Option<String>,

@@ -1,5 +1,5 @@
-//! Summary of one stored thread, by an older method that calls threads conversations. Newer clients
-//! read the same facts with `thread/read`.
+//! Summary of one stored thread, by an older method that calls threads conversations. Later
+//! clients read the same facts with `thread/read`.
 
 use codex_app_server_protocol_macros::Experimental;
 use codex_protocol::{SessionSource, ThreadId};

@@ -20,7 +20,7 @@ pub struct DynamicToolCallParams {
     pub turn_id: String,
     /// Id of the call, which is also the id of its `dynamicToolCall` item.
     pub call_id: String,
-    /// Namespace of the tool; absent if it is in none. Newer than 0.117.
+    /// Namespace of the tool; absent if it is in none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.140")]
     pub namespace: Option<String>,

@@ -331,7 +331,7 @@ pub struct McpServerElicitationRequestParams {
     pub turn_id: Option<String>,
     /// Name of the MCP server in the configuration.
     pub server_name: String,
-    /// Machine that the MCP server belongs to; absent for none. Newer than 0.117.
+    /// Machine that the MCP server belongs to; absent for none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.171")]
     pub environment_id: Option<String>,

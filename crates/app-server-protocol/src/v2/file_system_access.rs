@@ -1,4 +1,4 @@
-//! Access to parts of the file system, as newer clients read it in questions about permissions.
+//! Access to parts of the file system, as clients read it in questions about permissions.
 
 use codex_app_server_protocol_macros::Tagged;
 use codex_protocol::AbsolutePathBuf;

@@ -119,11 +119,11 @@ pub enum ThreadItem {
         status: McpToolCallStatus,
         /// Arguments that the model gave; null if it gave none.
         arguments: Value,
-        /// Whether the server says that the tool changes nothing; absent if it does not say. Newer than 0.117.
+        /// Whether the server says that the tool changes nothing; absent if it does not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[since("0.169")]
         read_only_hint: Option<bool>,
-        /// Machine that the server belongs to; absent for none. Newer than 0.117.
+        /// Machine that the server belongs to; absent for none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[since("0.171")]
         environment_id: Option<String>,
@@ -138,7 +138,7 @@ pub enum ThreadItem {
     DynamicToolCall {
         /// Id of the call, as in `item/tool/call`.
         id: String,
-        /// Namespace of the tool; absent if it is in none. Newer than 0.117.
+        /// Namespace of the tool; absent if it is in none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[since("0.140")]
         namespace: Option<String>,
@@ -176,7 +176,7 @@ pub enum ThreadItem {
         /// Last known state of the agents concerned, by thread id.
         agents_states: BTreeMap<String, CollabAgentState>,
     },
-    /// Something that happened with an agent that has a path. Newer than 0.117.
+    /// Something that happened with an agent that has a path.
     #[since("0.140")]
     SubAgentActivity {
         /// Id of the call that caused it, or one of its own.
@@ -241,8 +241,7 @@ pub enum ThreadItem {
         /// The whole review as plain text, findings included.
         review: String,
     },
-    /// What a tool of the client answered without having been called, as a turn began with it. Newer
-    /// than 0.117.
+    /// What a tool of the client answered without having been called, as a turn began with it.
     #[since("0.169")]
     FunctionCallOutput {
         /// Id of the item.

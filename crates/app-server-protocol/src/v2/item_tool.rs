@@ -29,7 +29,7 @@ pub struct McpToolCallResult {
     /// Machine-readable result; null if the tool gives none.
     #[serde(default)]
     pub structured_content: Value,
-    /// What the server says beside the result; absent if it says nothing. Newer than 0.117.
+    /// What the server says beside the result; absent if it says nothing.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     #[since("0.140")]
     pub meta: Option<Value>,

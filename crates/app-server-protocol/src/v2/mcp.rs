@@ -23,11 +23,10 @@ pub struct McpServerOauthLoginParams {
     pub scopes: Option<Vec<String>>,
     /// Seconds to wait for the browser, at least 1; null means 300.
     pub timeout_secs: Option<i64>,
-    /// Loaded thread whose folder decides on the configuration; null means the server's own. Newer than
-    /// 0.117.
+    /// Loaded thread whose folder decides on the configuration; null means the server's own.
     #[since("0.169")]
     pub thread_id: Option<String>,
-    /// Machine that the MCP server belongs to; absent or null for one that belongs to none. Newer than 0.117.
+    /// Machine that the MCP server belongs to; absent or null for one that belongs to none.
     #[since("0.171")]
     pub environment_id: Option<String>,
 }
@@ -42,17 +41,16 @@ pub struct ListMcpServerStatusParams {
     pub cursor: Option<String>,
     /// Most MCP servers in the page; null means all, 0 counts as 1.
     pub limit: Option<u32>,
-    /// How much to ask each MCP server; null means everything. Newer than 0.117.
+    /// How much to ask each MCP server; null means everything.
     #[since("0.140")]
     pub detail: Option<McpServerStatusDetail>,
-    /// Loaded thread whose folder decides on the configuration; null means the server's own. Newer than
-    /// 0.117.
+    /// Loaded thread whose folder decides on the configuration; null means the server's own.
     #[since("0.140")]
     pub thread_id: Option<String>,
-    /// The only MCP server to tell of; null means all. Newer than 0.117.
+    /// The only MCP server to tell of; null means all.
     #[since("0.169")]
     pub server_name: Option<String>,
-    /// Machine whose MCP servers alone are meant; null means all. Newer than 0.117.
+    /// Machine whose MCP servers alone are meant; null means all.
     #[since("0.171")]
     pub environment_id: Option<String>,
 }
@@ -72,7 +70,7 @@ pub enum McpServerStatusDetail {
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = mark_members::<Self>)]
 pub struct McpServerOauthLoginResponse {
-    /// Id of the login, which its end carries too. Newer than 0.117.
+    /// Id of the login, which its end carries too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.169")]
     pub login_id: Option<String>,
@@ -105,7 +103,7 @@ pub enum McpAuthStatus {
 pub struct McpServerStatus {
     /// Name in the configuration.
     pub name: String,
-    /// Machine that it belongs to; null for none. Newer than 0.117.
+    /// Machine that it belongs to; null for none.
     #[serde(default)]
     #[since("0.171")]
     pub environment_id: Option<String>,
@@ -117,31 +115,31 @@ pub struct McpServerStatus {
     pub resource_templates: Vec<ResourceTemplate>,
     /// How requests to it are authorised.
     pub auth_status: McpAuthStatus,
-    /// How the connection of the named thread is doing; absent without a thread. Newer than 0.117.
+    /// How the connection of the named thread is doing; absent without a thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.169")]
     pub runtime_status: Option<McpServerConnectionStatus>,
-    /// Id of the plugin that it comes from; absent if it is configured. Newer than 0.117.
+    /// Id of the plugin that it comes from; absent if it is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.169")]
     pub plugin_id: Option<String>,
-    /// Origin of a server that is reached over HTTP; absent for programs. Newer than 0.117.
+    /// Origin of a server that is reached over HTTP; absent for programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.169")]
     pub http_origin: Option<String>,
-    /// What the server says about itself; absent if it does not run. Newer than 0.117.
+    /// What the server says about itself; absent if it does not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.140")]
     pub server_info: Option<McpServerInfo>,
-    /// What the server can do, as it says; absent if it does not run. Newer than 0.117.
+    /// What the server can do, as it says; absent if it does not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.169")]
     pub server_capabilities: Option<Value>,
-    /// What the server says beside the list of its tools; absent if nothing. Newer than 0.117.
+    /// What the server says beside the list of its tools; absent if nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.169")]
     pub tool_list_meta: Option<Value>,
-    /// Why the server has no tools; absent if it runs or is switched off. Newer than 0.117.
+    /// Why the server has no tools; absent if it runs or is switched off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.169")]
     pub tools_error: Option<String>,
@@ -207,7 +205,7 @@ pub struct ListMcpServerStatusResponse {
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = mark_members::<Self>)]
 pub struct McpServerOauthLoginCompletedNotification {
-    /// Id of the login. Newer than 0.117.
+    /// Id of the login.
     #[since("0.169")]
     pub login_id: Option<String>,
     /// Name of the MCP server in the configuration.
@@ -216,7 +214,7 @@ pub struct McpServerOauthLoginCompletedNotification {
     pub success: bool,
     /// Why it failed; absent on success.
     pub error: Option<String>,
-    /// Thread that the login was begun for; absent if for none. Newer than 0.117.
+    /// Thread that the login was begun for; absent if for none.
     #[since("0.169")]
     pub thread_id: Option<String>,
 }
@@ -246,11 +244,11 @@ pub struct McpServerStatusUpdatedNotification {
     pub status: McpServerStartupState,
     /// Why it failed, as text for the user; null in all other states.
     pub error: Option<String>,
-    /// The thread. Newer than 0.117.
+    /// The thread.
     #[serde(default)]
     #[since("0.140")]
     pub thread_id: Option<String>,
-    /// Machine that it belongs to; null for none. Newer than 0.117.
+    /// Machine that it belongs to; null for none.
     #[serde(default)]
     #[since("0.171")]
     pub environment_id: Option<String>,

@@ -28,7 +28,7 @@ pub struct McpResourceReadParams {
     pub origin_call_id: Option<String>,
     /// Configured name of the MCP server.
     pub server: String,
-    /// Machine that the MCP server belongs to; absent or null for one that belongs to none. Newer than 0.117.
+    /// Machine that the MCP server belongs to; absent or null for one that belongs to none.
     #[since("0.171")]
     pub environment_id: Option<String>,
     /// What it is applied to.
@@ -65,7 +65,7 @@ pub struct McpServerToolCallParams {
     pub arguments: Option<Value>,
     /// Configured name of the MCP server.
     pub server: String,
-    /// Machine that the MCP server belongs to; absent or null for one that belongs to none. Newer than 0.117.
+    /// Machine that the MCP server belongs to; absent or null for one that belongs to none.
     #[since("0.171")]
     pub environment_id: Option<String>,
     /// Name of the tool.

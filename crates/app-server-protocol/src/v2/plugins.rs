@@ -21,10 +21,10 @@ pub struct PluginListParams {
     #[serde(default)]
     #[until("0.117")]
     pub force_remote_sync: bool,
-    /// Kinds of marketplaces to list; absent or null takes those on this machine. Newer than 0.117.
+    /// Kinds of marketplaces to list; absent or null takes those on this machine.
     #[since("0.140")]
     pub marketplace_kinds: Option<Vec<PluginListMarketplaceKind>>,
-    /// Without effect: the files are read each time. Newer than 0.117.
+    /// Without effect: the files are read each time.
     #[since("0.169")]
     pub force_refetch: Option<bool>,
 }
@@ -180,13 +180,13 @@ pub struct PluginInterface {
     pub composer_icon: Option<AbsolutePathBuf>,
     /// Path of the image for lists and details.
     pub logo: Option<AbsolutePathBuf>,
-    /// Path of the image for lists and details on dark backgrounds. Newer than 0.117.
+    /// Path of the image for lists and details on dark backgrounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.169")]
     pub logo_dark: Option<AbsolutePathBuf>,
     /// Paths of pictures of the plugin at work.
     pub screenshots: Vec<AbsolutePathBuf>,
-    /// Addresses of pictures; empty for plugins on this machine. Newer than 0.117.
+    /// Addresses of pictures; empty for plugins on this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.140")]
     pub screenshot_urls: Option<Vec<String>>,
@@ -220,7 +220,7 @@ pub enum PluginSource {
         /// Path of that folder.
         path: AbsolutePathBuf,
     },
-    /// A repository. Newer than 0.117.
+    /// A repository.
     #[since("0.140")]
     Git {
         /// Address of the repository.
@@ -255,15 +255,15 @@ pub struct PluginSummary {
     pub auth_policy: PluginAuthPolicy,
     /// How it wants to be shown; null when the manifest says nothing or cannot be read.
     pub interface: Option<PluginInterface>,
-    /// Version in its manifest; absent if there is none. Newer than 0.117.
+    /// Version in its manifest; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.140")]
     pub local_version: Option<String>,
-    /// Whether an administrator lets users have it. Newer than 0.117.
+    /// Whether an administrator lets users have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.140")]
     pub availability: Option<PluginAvailability>,
-    /// Words to find it by. Newer than 0.117.
+    /// Words to find it by.
     #[serde(default)]
     #[since("0.140")]
     pub keywords: Vec<String>,
@@ -316,11 +316,11 @@ pub struct PluginDetail {
     pub apps: Vec<AppSummary>,
     /// Names of the MCP servers it brings along.
     pub mcp_servers: Vec<String>,
-    /// Hooks it brings along. Newer than 0.117.
+    /// Hooks it brings along.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.140")]
     pub hooks: Option<Vec<PluginHookSummary>>,
-    /// Apps that a service makes for an account; always empty for plugins on this machine. Newer than 0.117.
+    /// Apps that a service makes for an account; always empty for plugins on this machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.140")]
     pub app_templates: Option<Vec<serde_json::Value>>,

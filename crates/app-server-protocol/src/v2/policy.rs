@@ -50,9 +50,9 @@ pub enum AskForApproval {
 pub enum ApprovalsReviewer {
     /// The user, by way of a client.
     User,
-    /// An agent that judges the risk, where the policy is `on-request`; the name up to 0.117.
+    /// An agent that judges the risk, where the policy is `on-request`; the first name.
     GuardianSubagent,
-    /// The same, by its newer name.
+    /// The same, by its later name.
     #[since("0.140")]
     AutoReview,
 }

@@ -30,15 +30,15 @@ use super::realtime_items::RealtimeVoice;
 pub struct ThreadRealtimeStartParams {
     /// Loaded thread to talk to; the caller is subscribed to it.
     pub thread_id: String,
-    /// Instructions for the voice model, ahead of a summary of what the thread is about; null gives none. Clients of
-    /// 0.117 have to send it. Absent, as newer ones may leave it, uses built-in ones.
+    /// Instructions for the voice model, ahead of a summary of what the thread is about; null gives none, absent
+    /// uses built-in ones.
     #[serde(default)]
     #[schemars(extend("x-required-until" = "0.117"))]
     pub prompt: Update<String>,
     /// Id to give to the provider; absent uses the thread's id.
     #[until("0.117")]
     pub session_id: Option<String>,
-    /// The same, as newer clients name it.
+    /// The same, by its later name.
     #[since("0.140")]
     pub realtime_session_id: Option<String>,
     /// Model of this session, in place of the configured one.
@@ -190,7 +190,7 @@ pub struct ThreadRealtimeStartedNotification {
     /// Id of the session at the provider; null if it has none.
     #[until("0.117")]
     pub session_id: Option<String>,
-    /// The same, as newer clients name it.
+    /// The same, by its later name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.140")]
     pub realtime_session_id: Option<String>,

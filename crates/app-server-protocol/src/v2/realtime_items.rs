@@ -112,7 +112,7 @@ pub enum ThreadRealtimeItem {
         id: String,
         /// Session of the live conversation; null if unknown.
         realtime_session_id: String,
-        /// When it was noticed, in Unix milliseconds; absent if unknown. Newer than 0.117.
+        /// When it was noticed, in Unix milliseconds; absent if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[since("0.171")]
         observed_at_ms: Option<i64>,
@@ -123,7 +123,7 @@ pub enum ThreadRealtimeItem {
         id: String,
         /// Session of the live conversation; null if unknown.
         realtime_session_id: String,
-        /// When it was noticed, in Unix milliseconds; absent if unknown. Newer than 0.117.
+        /// When it was noticed, in Unix milliseconds; absent if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[since("0.171")]
         observed_at_ms: Option<i64>,
@@ -138,7 +138,7 @@ pub enum ThreadRealtimeItem {
         id: String,
         /// Session of the live conversation; null if unknown.
         realtime_session_id: String,
-        /// When it was noticed, in Unix milliseconds; absent if unknown. Newer than 0.117.
+        /// When it was noticed, in Unix milliseconds; absent if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[since("0.171")]
         observed_at_ms: Option<i64>,
@@ -155,7 +155,7 @@ pub enum ThreadRealtimeItem {
         id: String,
         /// Session of the live conversation; null if unknown.
         realtime_session_id: String,
-        /// When it was noticed, in Unix milliseconds; absent if unknown. Newer than 0.117.
+        /// When it was noticed, in Unix milliseconds; absent if unknown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[since("0.171")]
         observed_at_ms: Option<i64>,

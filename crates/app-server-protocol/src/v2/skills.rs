@@ -118,7 +118,7 @@ pub struct SkillMetadata {
     pub scope: SkillScope,
     /// Whether threads started now may use it.
     pub enabled: bool,
-    /// Id of the plugin that it is of; absent for others. Newer than 0.117.
+    /// Id of the plugin that it is of; absent for others.
     #[since("0.169")]
     pub plugin_id: Option<String>,
 }

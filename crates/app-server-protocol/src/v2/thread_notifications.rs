@@ -104,7 +104,7 @@ pub struct TokenUsageBreakdown {
     pub input_tokens: i64,
     /// Part of the input that the provider had in its cache.
     pub cached_input_tokens: i64,
-    /// Part of the input that the provider put into its cache. Newer than 0.117.
+    /// Part of the input that the provider put into its cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[since("0.169")]
     pub cache_write_input_tokens: Option<i64>,

@@ -101,7 +101,7 @@ pub struct TurnStartParams {
     pub thread_id: String,
     /// What the user says, 1,048,576 characters of text at most; empty only with `toolOutput`.
     pub input: Vec<UserInput>,
-    /// What a tool of the client answered, in place of an input. Newer than 0.117.
+    /// What a tool of the client answered, in place of an input.
     #[since("0.169")]
     pub tool_output: Option<TurnToolOutput>,
     /// Working directory from now on; absent or null keeps the current one.

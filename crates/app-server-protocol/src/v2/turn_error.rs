@@ -45,26 +45,25 @@ pub enum CodexErrorInfo {
     ThreadRollbackFailed,
     /// The sandbox could not be set up or failed.
     SandboxError,
-    /// A limit on use is reached, see `exceededLimit`. Newer than 0.117, whose clients get `other`.
+    /// A limit on use is reached, see `exceededLimit`.
     #[since("0.169")]
     SessionBudgetExceeded,
-    /// The provider does not know the model. Newer than 0.117, whose clients get `other`.
+    /// The provider does not know the model.
     #[since("0.169")]
     ModelNotFound,
-    /// The provider takes no more requests for a while. Newer than 0.117, whose clients get `other`.
+    /// The provider takes no more requests for a while.
     #[since("0.169")]
     RateLimitExceeded,
-    /// The provider's rules on security forbid the request. Newer than 0.117, whose clients get `other`.
+    /// The provider's rules on security forbid the request.
     #[since("0.140")]
     CyberPolicy,
-    /// The provider's rules on biology forbid the request. Newer than 0.117; clients of releases without it get `other`.
+    /// The provider's rules on biology forbid the request.
     #[since("0.171")]
     BioPolicy,
-    /// The provider has no capacity left for the tier `flex`. Newer than 0.117, whose clients get `other`.
+    /// The provider has no capacity left for the tier `flex`.
     #[since("0.169")]
     FlexUnavailable,
-    /// The provider has no capacity left where its rules allow the request. Newer than 0.117, whose clients get
-    /// `other`.
+    /// The provider has no capacity left where its rules allow the request.
     #[since("0.169")]
     PolicyCapacityUnavailable,
     /// Anything without a cause of its own in this list.

@@ -5,7 +5,7 @@ use codex_protocol::{ImageDetail, mark_members, require_member};
 use schemars::{JsonSchema, Schema};
 use serde::{Deserialize, Serialize};
 
-/// Clients of 0.117 always have a URL, and get one.
+/// Clients of the first release always have a URL, and get one.
 fn require_url(schema: &mut Schema) {
     require_member(schema, "url");
 }
@@ -29,11 +29,11 @@ pub enum UserInput {
         /// Web address or data URL of the image; absent or empty if there is a `fileId`.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         url: String,
-        /// Id of the image, if it is a file that the model provider keeps. Newer than 0.117.
+        /// Id of the image, if it is a file that the model provider keeps.
         #[serde(rename = "fileId", default, skip_serializing_if = "Option::is_none")]
         #[since("0.169")]
         file_id: Option<String>,
-        /// In which detail the model should look at it; absent leaves that to the model. Newer than 0.117.
+        /// In which detail the model should look at it; absent leaves that to the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[since("0.140")]
         detail: Option<ImageDetail>,
@@ -42,18 +42,18 @@ pub enum UserInput {
     LocalImage {
         /// Path of the image file.
         path: String,
-        /// In which detail the model should look at it; absent leaves that to the model. Newer than 0.117.
+        /// In which detail the model should look at it; absent leaves that to the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[since("0.140")]
         detail: Option<ImageDetail>,
     },
-    /// Sound. Models that cannot hear are told that it is left out. Newer than 0.117.
+    /// Sound. Models that cannot hear are told that it is left out.
     #[since("0.169")]
     Audio {
         /// Web address or data URL of the sound.
         url: String,
     },
-    /// A sound file on the server's machine, as `audio`. Newer than 0.117.
+    /// A sound file on the server's machine, as `audio`.
     #[since("0.169")]
     LocalAudio {
         /// Path of the sound file.

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::v2;
 use codex_config::{
-    BETA_IN_0_169, Config, FEATURES_OF_0_169, Feature, FeatureSet, FeatureStage, RequestParams,
-    is_without_effect,
+    Config, Feature, FeatureSet, FeatureStage, LISTED_BETA_FEATURES, LISTED_FEATURES,
+    RequestParams, is_without_effect,
 };
 use codex_protocol::{ModeKind, ReasoningEffort};
 
@@ -38,14 +38,12 @@ pub(super) async fn list(
             None => reloaded(&server)?.features,
         };
         let all = if connection.dialect().feature_order() == FeatureOrder::Catalogue {
-            features_of_0_169(features)
+            in_listed_order(features)
         } else {
             let own = Feature::ALL
                 .iter()
                 .map(|feature| wire_feature(*feature, features));
-            let others = FEATURES_OF_0_169
-                .iter()
-                .filter(|key| is_without_effect(key));
+            let others = LISTED_FEATURES.iter().filter(|key| is_without_effect(key));
             own.chain(others.map(|key| without_effect(key))).collect()
         };
         let cursor = params.cursor.as_deref();
@@ -143,22 +141,22 @@ fn reloaded(server: &AppServer) -> Result<Config, Failure> {
     config.map_err(|error| Failure::internal(format!("failed to reload config: {error}")))
 }
 
-/// The features as 0.169 lists them, with those behind them that it does not have. What it no longer offers for trying
-/// out is stable.
-fn features_of_0_169(features: FeatureSet) -> Vec<v2::ExperimentalFeature> {
-    let listed = FEATURES_OF_0_169.iter().map(|key| {
+/// The features in the order of [`LISTED_FEATURES`], with our own behind them. What is no longer offered for trying out
+/// is stable.
+fn in_listed_order(features: FeatureSet) -> Vec<v2::ExperimentalFeature> {
+    let listed = LISTED_FEATURES.iter().map(|key| {
         let Some(feature) = Feature::from_key(key) else {
             return without_effect(key);
         };
         let mut listed = wire_feature(feature, features);
-        if feature.stage() == FeatureStage::Beta && !BETA_IN_0_169.contains(key) {
+        if feature.stage() == FeatureStage::Beta && !LISTED_BETA_FEATURES.contains(key) {
             listed.stage = v2::ExperimentalFeatureStage::Stable;
             (listed.display_name, listed.description, listed.announcement) = (None, None, None);
         }
         listed
     });
     let own = Feature::ALL.iter();
-    let own = own.filter(|feature| !FEATURES_OF_0_169.contains(&feature.key()));
+    let own = own.filter(|feature| !LISTED_FEATURES.contains(&feature.key()));
     listed
         .chain(own.map(|feature| wire_feature(*feature, features)))
         .collect()

@@ -211,7 +211,7 @@ pub(super) async fn upgrade(
     Ok(response)
 }
 
-/// Replaces a copy if something newer is published. Returns its folder then.
+/// Replaces a copy if a later version is published. Returns its folder then.
 pub(super) async fn upgrade_one(
     host: &Arc<dyn Host>,
     name: &str,

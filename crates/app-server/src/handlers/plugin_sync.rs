@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::host::AppsAccess;
 use crate::server::AppServer;
 
-/// Says that this home folder has been synchronised by itself. Release 0.117 writes the same file.
+/// Says that this home folder has been synchronised by itself.
 const MARKER: &str = ".tmp/app-server-remote-plugin-sync-v1";
 
 /// What is changed on this machine.

@@ -217,7 +217,7 @@ pub(super) struct MarketplaceList {
 }
 
 impl MarketplaceList {
-    /// Leaves out the plugins that are in repositories: release 0.117 cannot read what is said of them.
+    /// Leaves out the plugins that are in repositories: some clients cannot read what is said of them.
     pub(super) fn leave_out_repositories(&mut self) {
         let is_local =
             |plugin: &v2::PluginSummary| matches!(plugin.source, v2::PluginSource::Local { .. });

@@ -117,7 +117,7 @@ fn can_have_message(line: &ScannedLine<'_>) -> bool {
     !kind.is_some_and(|kind| WITHOUT_MESSAGE.contains(&kind))
 }
 
-/// The matches in a message. What the agent says on the way to its answer does not count, as in 0.169.
+/// The matches in a message. What the agent says on the way to its answer does not count.
 fn occurrences_in(item: &ThreadItem, term: &SearchTerm) -> Option<Vec<TextMatch>> {
     let is_commentary = matches!(
         item,

@@ -126,7 +126,7 @@ pub(super) async fn owners(
     Ok(ThreadAttachmentOwnerListResponse { data, next_cursor })
 }
 
-/// A thread id, whose error has the code of 0.169 for attachments.
+/// A thread id, whose error has a code of its own for attachments.
 fn owner(id: &str) -> Result<ThreadId, Failure> {
     thread_id(id).map_err(|failure| Failure::over_limit(failure.message()))
 }

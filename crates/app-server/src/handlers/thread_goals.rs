@@ -86,7 +86,7 @@ pub(super) async fn clear(
     ))
 }
 
-/// Adds the goal to the file of a thread that has no preview, in the form of 0.169. The objective is its preview.
+/// Adds the goal to the file of a thread that has no preview, in the form that other engines read. The objective is its preview.
 async fn store_as_preview(
     server: &Arc<AppServer>,
     id: &ThreadId,

@@ -122,7 +122,7 @@ async fn response(
             .as_ref()
             .map_or(ThreadStatus::NotLoaded, |live| live.thread.status.clone());
         let mut thread = stored::thread(record, status, provider);
-        // Lists have neither source, as in 0.169.
+        // Lists have neither source.
         thread.forked_from_id = None;
         if let Some(live) = live {
             // The folder is the one in which the thread began, by which lists are filtered.

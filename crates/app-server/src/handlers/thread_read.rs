@@ -77,7 +77,7 @@ pub(super) async fn source_of_turns(
             let message = "ephemeral threads are not stored, so there are no pages of them";
             Err(Failure::not_implemented(message))
         }
-        // As in 0.169, also before the first turn.
+        // Also before the first turn.
         (None, _) => Err(missing()),
     }
 }

@@ -180,7 +180,7 @@ async fn response(
             thread.forked_from_id = None;
             if let Some(live) = live {
                 stored::add_live(&mut thread, &live.thread);
-                // Searches do not have it, as in 0.169.
+                // Searches do not have it.
                 thread.thread_source = None;
             }
             data.push(ThreadSearchResult { snippet, thread });

@@ -306,7 +306,7 @@ impl HistoryReader {
     }
 }
 
-/// The type of the line about a change of the settings without a turn, as 0.169 writes it.
+/// The type of the line about a change of the settings without a turn, as other engines write it.
 pub(crate) const SETTINGS_APPLIED: &str = "thread_settings_applied";
 
 #[derive(Deserialize)]

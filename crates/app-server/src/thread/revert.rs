@@ -157,7 +157,7 @@ impl Actor {
             .broadcast(&ServerNotification::ThreadReverted(reverted));
     }
 
-    /// As in 0.169 the settings are stored with a revert, and a tier that was never chosen becomes the default one.
+    /// The settings are stored with a revert, and a tier that was never chosen becomes the default one.
     async fn keep_settings(&mut self) {
         let patch = ThreadSettingsPatch {
             service_tier: match self.thread.settings().service_tier {

@@ -124,7 +124,7 @@ impl Actor {
         self.write_settings(settings, None).await;
     }
 
-    /// Writes the settings in the form of 0.169.
+    /// Writes the settings in the form that other engines read.
     async fn write_settings(&mut self, settings: &ThreadSettings, turn: Option<&str>) {
         // A thread without a message has no file; its first turn stores the settings.
         let Some(path) = self.facts.path.clone().filter(|path| path.exists()) else {

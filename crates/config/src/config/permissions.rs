@@ -260,7 +260,7 @@ fn target_of(path: &str, env: &Environment) -> Result<Option<FileTarget>, Config
         ":minimal" => Some(FileTarget::Minimal),
         ":tmpdir" => Some(FileTarget::TmpDir),
         ":slash_tmp" => Some(FileTarget::Path("/tmp".into())),
-        // The second name is that of 0.117.
+        // The second name is the older one.
         ":workspace_roots" | ":project_roots" => Some(FileTarget::Workspace(None)),
         special if special.starts_with(':') => None,
         path if Path::new(path).is_absolute() || path.starts_with("~/") || path == "~" => Some(

@@ -50,7 +50,7 @@ impl Feature {
         }
     }
 
-    /// The feature with this key, if a newer client may switch it.
+    /// The feature with this key, if clients may switch it.
     #[must_use]
     pub fn for_host_with_memories(key: &str) -> Option<Self> {
         let is_among = |feature: &Self| HOST_FEATURES_WITH_MEMORIES.contains(feature);

@@ -1,4 +1,4 @@
-//! Where threads are stored and how full they may be, as newer releases write it.
+//! Where threads are stored and how full they may be, as other releases write it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -122,10 +122,10 @@ pub struct MarketplaceFile {
     /// Whether a copy of a repository is brought up to date by itself.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub auto_upgrade: bool,
-    /// Written by newer releases.
+    /// Written by later releases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_updated: Option<String>,
-    /// Written by newer releases.
+    /// Written by later releases.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_revision: Option<String>,
 }

@@ -25,7 +25,7 @@ pub struct SessionIdentity {
     pub is_side_thread: bool,
     /// Whether the items of its history have no ids and times of their own, as its client chose.
     pub has_legacy_history: bool,
-    /// Whether its file is written so that newer engines show all of it.
+    /// Whether its file is written so that other engines show all of it.
     pub has_paginated_history: bool,
 }
 

@@ -1,6 +1,6 @@
 //! The older form of text deltas, for clients of v1.
 //!
-//! The engine emits each delta once, in the newer form. For clients of the older form, add these.
+//! The engine emits each delta once, with its item. For readers of the older form, add these.
 
 use codex_protocol::{DeltaEvent, Event, EventMsg};
 
@@ -11,14 +11,14 @@ pub fn older_delta(event: &Event) -> Option<Event> {
         delta: delta.clone(),
     };
     let msg = match &event.msg {
-        EventMsg::AgentMessageContentDelta(newer) => {
-            EventMsg::AgentMessageDelta(older(&newer.delta))
+        EventMsg::AgentMessageContentDelta(delta) => {
+            EventMsg::AgentMessageDelta(older(&delta.delta))
         }
-        EventMsg::ReasoningContentDelta(newer) => {
-            EventMsg::AgentReasoningDelta(older(&newer.delta))
+        EventMsg::ReasoningContentDelta(delta) => {
+            EventMsg::AgentReasoningDelta(older(&delta.delta))
         }
-        EventMsg::ReasoningRawContentDelta(newer) => {
-            EventMsg::AgentReasoningRawContentDelta(older(&newer.delta))
+        EventMsg::ReasoningRawContentDelta(delta) => {
+            EventMsg::AgentReasoningRawContentDelta(older(&delta.delta))
         }
         _ => return None,
     };

@@ -98,7 +98,7 @@ pub(crate) fn write_start(
     }
 }
 
-/// Whether a file has or gets the form that newer engines show whole. A copy has the form of its source, and lines that were
+/// Whether a file has or gets the form that other engines show whole. A copy has the form of its source, and lines that were
 /// taken over one by one have lost what those engines go by. New agents of a thread take over its form.
 pub(crate) fn is_paginated(
     config: &SessionConfig,

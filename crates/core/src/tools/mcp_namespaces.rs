@@ -1,4 +1,4 @@
-//! The namespaces of MCP tools. Newer releases offer the tools of a server so, and call them so.
+//! The namespaces of MCP tools. Models that were trained with namespaces call the tools of a server so.
 
 use std::collections::HashMap;
 

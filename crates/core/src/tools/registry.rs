@@ -304,7 +304,7 @@ impl ToolSetBuilder {
     }
 
     /// The tools for agents with paths, in their namespace if they have one. Scripts may be kept from calling them. Models
-    /// that were trained with newer programs may call them in the namespace of those.
+    /// that were trained with a namespace may call them in it.
     fn team(&mut self, team: &TeamSettings, tools: [Arc<dyn Tool>; 6], has_scripts: bool) {
         let mut specs = Vec::new();
         for tool in tools {
@@ -313,8 +313,8 @@ impl ToolSetBuilder {
                 Some(namespace) => format!("{namespace}:{}", spec.name()),
                 None => spec.name().to_owned(),
             };
-            let newer = format!("{}:{}", team::NEWER_NAMESPACE, spec.name());
-            for (name, offered) in [(newer, false), (name, true)] {
+            let in_namespace = format!("{}:{}", team::NAMESPACE, spec.name());
+            for (name, offered) in [(in_namespace, false), (name, true)] {
                 let tool = Arc::clone(&tool);
                 self.tools.insert(name, RegisteredTool { tool, offered });
             }

@@ -12,7 +12,7 @@ use windows_native_keyring_store::Store;
 
 use crate::keyring::KeyringEntries;
 
-/// The name of the service that 0.117 uses.
+/// The name of the service, which all engines share.
 const SERVICE: &str = "Codex Auth";
 
 /// The limit of Windows, and one that a login does not reach.

@@ -159,7 +159,7 @@ mod tests {
     fn logins_come_and_go_and_others_stay() {
         let home = tempfile::tempdir().unwrap();
         let file = CredentialsFile::in_home(home.path());
-        let old = r#"{"x|1":{"server_name":"x","newer":1},"web|other":{"server_name":"web",
+        let old = r#"{"x|1":{"server_name":"x","later":1},"web|other":{"server_name":"web",
             "server_url":"http://127.0.0.1:7815/mcp","client_id":"c","access_token":"old"}}"#;
         std::fs::write(file.path(), old).unwrap();
         let url = "http://127.0.0.1:7815/mcp";
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!(file.find("web", "http://elsewhere/"), None);
         let entries = file.entries().unwrap();
         assert!(entries.len() == 2 && entries.contains_key("web|d1e3165704c8b864"));
-        assert_eq!(entries["x|1"]["newer"], 1);
+        assert_eq!(entries["x|1"]["later"], 1);
         assert!(file.remove("web", url).unwrap());
         assert!(!file.remove("web", url).unwrap());
         assert!(file.path().exists());

@@ -1,6 +1,6 @@
 //! The data about a model, in the format of servers' lists.
 //!
-//! A server may be newer than this program: an unknown value is replaced by the least capable known one, and the rest of
+//! A server may know more than this program: an unknown value is replaced by the least capable known one, and the rest of
 //! the entry is used.
 
 use codex_protocol::{InputModality, Personality, ReasoningEffort, ReasoningSummary, Verbosity};

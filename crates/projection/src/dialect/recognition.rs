@@ -14,7 +14,7 @@ use super::rows::Dialect;
 
 /// The release that a client counts as which shows that it is newer than it seemed. Most clients that do not say their
 /// release are written for this one or a later one.
-const SHOWN: Release = Release::of_mark("0.169");
+pub const SHOWN: Release = Release::of_mark("0.169");
 
 /// The newer name of an automatic reviewer.
 const NEWER_REVIEWER: &str = "auto_review";
@@ -22,6 +22,14 @@ const NEWER_REVIEWER: &str = "auto_review";
 /// Names of clients that others wrote, need a later release, and begin with requests that 0.117 has too. Their versions
 /// say nothing about releases.
 const NEWER_CLIENTS: [&str; 2] = ["ai-sdk-provider-codex-cli", "hapi"];
+
+/// The official client whose requests to model providers go under the name of this program.
+const UNNAMED_CLIENT: &str = "codex-tui";
+
+/// Whether a client has a name of its own for model providers.
+pub fn is_named_to_providers(client: &str) -> bool {
+    !client.is_empty() && client != UNNAMED_CLIENT
+}
 
 /// The release that a client counts as.
 #[derive(Clone, Copy, Debug)]
@@ -117,7 +125,7 @@ fn has_newer_form(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::ThreadStart(params) => {
             let mut tools = params.dynamic_tools.iter().flatten();
-            tools.any(DynamicToolSpec::is_newer)
+            tools.any(DynamicToolSpec::is_tagged_or_named)
                 || params.approvals_reviewer == Some(ApprovalsReviewer::AutoReview)
         }
         ClientRequest::TurnInterrupt(params) => params.turn_id.is_empty(),

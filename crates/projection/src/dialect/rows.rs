@@ -107,6 +107,12 @@ macro_rules! behaviours {
 }
 
 behaviours! {
+    /// the schema of the traces that a server records, if its clients said their release
+    trace_schema: u32 {
+        1, "1";
+        "0.169": 2, "2";
+        "0.171": 3, "3";
+    }
     /// ids of messages and reasoning in `thread/read`, `thread/resume`, `thread/fork` and `thread/rollback`; what is read
     /// back of messages
     item_ids: ItemIds {

@@ -36,12 +36,12 @@ impl EarlierTurns {
 /// How the items of a stored thread are identified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ItemIds {
-    /// By numbers, as release 0.117 does.
+    /// By numbers.
     #[default]
     Numbered,
     /// By their streamed ids, if they are stored.
     Streamed,
-    /// By numbers and without times, as in a legacy history of 0.169.
+    /// By numbers and without times, as in a legacy history.
     Untimed,
 }
 

@@ -263,6 +263,6 @@ pub enum GuardianRiskLevel {
     Low,
     Medium,
     High,
-    /// Only in answers that follow 0.140 and later.
+    /// Only in answers of clients that know it.
     Critical,
 }

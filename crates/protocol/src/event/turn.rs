@@ -34,7 +34,7 @@ pub struct TurnCompleteEvent {
     pub turn_id: String,
     /// The last message of the model.
     pub last_agent_message: Option<String>,
-    /// The error of a failed turn. Newer releases write it here instead of in an error event.
+    /// The error of a failed turn. Some engines write it here instead of in an error event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Box<ErrorEvent>>,
     /// The id of the last response, from which the conversation can be continued.

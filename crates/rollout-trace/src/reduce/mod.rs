@@ -89,7 +89,7 @@ pub fn read_manifest(bundle: impl AsRef<Path>) -> Result<Manifest, ReplayError> 
         }
         Err(source) => return Err(ReplayError::ReadManifest { path, source }),
     };
-    // The version first: a newer manifest need not have the fields of this one.
+    // The version first: a later manifest need not have the fields of this one.
     let version = serde_json::from_slice::<Version>(&text);
     match version.and_then(|version| {
         if Schema::numbered(version.schema_version).is_none() {

@@ -17,11 +17,11 @@ export type ChatgptAccount = {
   planType: PlanType;
 };
 
-/** Amazon Bedrock, which takes credentials of its own. */
+/** Amazon Bedrock, which takes credentials of its own. Since release 0.140. */
 export type AmazonBedrockAccount = {
   /** Tells which variant this is. */
   type: "amazonBedrock";
-  /** Whether they are stored beside the logins; otherwise they are those of the machine. */
+  /** Whether they are stored beside the logins; otherwise they are those of the machine. Since release 0.169. */
   usesCodexManagedCredentials: boolean;
 };
 

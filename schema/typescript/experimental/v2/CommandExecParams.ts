@@ -30,6 +30,6 @@ export type CommandExecParams = {
   size?: CommandExecTerminalSize | null;
   /** Restrictions of this run; null means the configured ones. Requirements may forbid it. */
   sandboxPolicy?: SandboxPolicy | null;
-  /** Name of permissions whose restrictions apply; not together with `sandboxPolicy`. Newer than 0.117. */
+  /** Name of permissions whose restrictions apply; not together with `sandboxPolicy`. Since release 0.140. */
   permissionProfile?: string | null;
 };

@@ -16,11 +16,11 @@ export type CommandExecutionRequestApprovalParams = {
   turnId: string;
   /** Id of the `commandExecution` item, or a made-up id for a network connection. */
   itemId: string;
-  /** What the command is; absent from older servers. */
+  /** What the command is; absent from older servers. Since release 0.169. */
   kind?: CommandExecutionApprovalKind;
-  /** Machine that the command would run on; absent from older servers. */
+  /** Machine that the command would run on; absent from older servers. Since release 0.169. */
   environmentId?: string;
-  /** When it was asked, in Unix milliseconds. */
+  /** When it was asked, in Unix milliseconds. Since release 0.140. */
   startedAtMs?: number;
   /** Tells apart several questions of one item; absent if the whole command is in question. */
   approvalId?: string;

@@ -18,15 +18,15 @@ import type { JsonValue } from "../serde_json/JsonValue";
 
 /** Settings after merging all layers, before a profile is applied; null means set nowhere. */
 export type Config = {
-  /** What only parts of the context count for automatic compaction; has no effect here. */
+  /** What only parts of the context count for automatic compaction; has no effect here. Since release 0.140. */
   model_auto_compact_token_limit_scope: JsonValue;
-  /** Settings of the desktop application; they have no effect here. */
+  /** Settings of the desktop application; they have no effect here. Since release 0.140. */
   desktop: JsonValue;
-  /** Settings of a browser that the model uses; they have no effect here. */
+  /** Settings of a browser that the model uses; they have no effect here. Since release 0.169. */
   browser_use: JsonValue;
-  /** Settings of a computer that the model uses; they have no effect here. */
+  /** Settings of a computer that the model uses; they have no effect here. Since release 0.169. */
   computer_use: JsonValue;
-  /** Search of the client; has no effect here. */
+  /** Search of the client; has no effect here. Since release 0.169. */
   client_search_provider: JsonValue;
   /** Slug of the model for new threads; null takes the default of the model list. */
   model: string | null;

@@ -4,14 +4,14 @@ import type { JsonValue } from "../serde_json/JsonValue";
 
 /** A tool that the client carries out. */
 export type DynamicToolFunction = {
-  /** Tells it from a namespace; older clients leave it out. */
+  /** Tells it from a namespace; older clients leave it out. Since release 0.169. */
   type?: DynamicFunctionKind | null;
   /**
    * Name the model calls it by: unique in its namespace, no blanks around it, not `mcp`, not beginning
    * `mcp__`.
    */
   name: string;
-  /** The namespace of a tool that is not listed in one, as clients before the form with tags name it. */
+  /** The namespace of a tool that is not listed in one, as clients before the form with tags name it. Since release 0.140. */
   namespace?: string | null;
   /** What the tool does, for the model. */
   description: string;

@@ -3,16 +3,16 @@ import type { EnvironmentSkillsParams } from "./EnvironmentSkillsParams";
 
 /** Params of `environment/add`: registers a remote machine to work on. */
 export type EnvironmentAddParams = {
-  /** Token for the connection; absent or null without one. */
+  /** Token for the connection; absent or null without one. Since release 0.169. */
   authBearerToken?: string | null;
-  /** How long connecting may take, in milliseconds. */
+  /** How long connecting may take, in milliseconds. Since release 0.169. */
   connectTimeoutMs?: number | null;
   /** Machine: `local` is the one that the server runs on. */
   environmentId: string;
   /** Address of the executor. */
   execServerUrl: string;
-  /** Skills of the machine. */
+  /** Skills of the machine. Since release 0.169. */
   skills?: EnvironmentSkillsParams | null;
-  /** Id to send when connecting. */
+  /** Id to send when connecting. Since release 0.169. */
   websocketRequestId?: string | null;
 };

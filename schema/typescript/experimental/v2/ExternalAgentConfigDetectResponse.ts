@@ -6,6 +6,6 @@ import type { ExternalAgentDetectedConnectorCandidate } from "./ExternalAgentDet
 export type ExternalAgentConfigDetectResponse = {
   /** Home first, then a repository after the other; empty when there is nothing to gain. */
   items: Array<ExternalAgentConfigMigrationItem>;
-  /** Apps that the other agent uses; none are looked for. */
+  /** Apps that the other agent uses; none are looked for. Since release 0.169. */
   connectors: Array<ExternalAgentDetectedConnectorCandidate>;
 };

@@ -3,8 +3,8 @@ import type { ExternalAgentConfigImportTypeResult } from "./ExternalAgentConfigI
 
 /** Payload of `externalAgentConfig/import/completed`: an import of another assistant's settings ended. */
 export type ExternalAgentConfigImportCompletedNotification = {
-  /** Id of the import. */
+  /** Id of the import. Since release 0.169. */
   importId: string;
-  /** Results by kind of setting. */
+  /** Results by kind of setting. Since release 0.169. */
   itemTypeResults: Array<ExternalAgentConfigImportTypeResult>;
 };

@@ -2,6 +2,6 @@
 
 /** All items are taken over, or there was nothing left to do. */
 export type ExternalAgentConfigImportResponse = {
-  /** Tells this import from others. */
+  /** Tells this import from others. Since release 0.169. */
   importId?: string;
 };

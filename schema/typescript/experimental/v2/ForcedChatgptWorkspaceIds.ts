@@ -4,5 +4,5 @@
 export type ForcedChatgptWorkspaceIds =
   /** One workspace. */
   | string
-  /** Any of these. */
+  /** Any of these. Since release 0.140. */
   | Array<string>;

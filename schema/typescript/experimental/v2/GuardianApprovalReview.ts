@@ -11,7 +11,7 @@ export type GuardianApprovalReview = {
   riskScore: number | null;
   /** The risk in a word, for display; null without a verdict. */
   riskLevel: GuardianRiskLevel | null;
-  /** How far the user asked for the action; null if the reviewer does not say. */
+  /** How far the user asked for the action; null if the reviewer does not say. Since release 0.140. */
   userAuthorization?: GuardianUserAuthorization;
   /** Why the reviewer judged so; null without a verdict. */
   rationale: string | null;

@@ -2,31 +2,31 @@
 
 /** What a hook reacts to. */
 export type HookEventName =
-  /** A request is about to be sent to the model. */
+  /** A request is about to be sent to the model. Since release 0.169. */
   | "preModelRequest"
-  /** A response of the model has ended. */
+  /** A response of the model has ended. Since release 0.169. */
   | "postModelRequest"
   /** The agent is about to use a tool. */
   | "preToolUse"
-  /** The user is about to be asked for an approval. */
+  /** The user is about to be asked for an approval. Since release 0.140. */
   | "permissionRequest"
   /** The agent has used a tool. */
   | "postToolUse"
-  /** The history is about to be compacted. */
+  /** The history is about to be compacted. Since release 0.140. */
   | "preCompact"
-  /** The history was compacted. */
+  /** The history was compacted. Since release 0.140. */
   | "postCompact"
   /** The first turn of a started or resumed thread begins. */
   | "sessionStart"
-  /** A thread is unloaded. */
+  /** A thread is unloaded. Since release 0.169. */
   | "sessionEnd"
   /** A user message is about to be recorded. */
   | "userPromptSubmit"
-  /** The first turn of an agent begins. */
+  /** The first turn of an agent begins. Since release 0.140. */
   | "subagentStart"
-  /** A turn of an agent is about to end normally. */
+  /** A turn of an agent is about to end normally. Since release 0.140. */
   | "subagentStop"
   /** A turn is about to end normally. */
   | "stop"
-  /** A turn was interrupted. */
+  /** A turn was interrupted. Since release 0.169. */
   | "interrupt";

@@ -4,7 +4,7 @@
 export type HookHandlerType =
   /** A shell command, run outside the sandbox. */
   | "command"
-  /** A tool of an MCP server. */
+  /** A tool of an MCP server. Since release 0.169. */
   | "mcpTool"
   /** A prompt to a model; not run in this version. */
   | "prompt"

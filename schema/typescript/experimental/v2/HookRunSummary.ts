@@ -21,7 +21,7 @@ export type HookRunSummary = {
   scope: HookScope;
   /** Path of the file that configures the hook; the name of a client that registered it. */
   sourcePath: string;
-  /** Where that file belongs. */
+  /** Where that file belongs. Since release 0.140. */
   source: HookSource;
   /** Place among all configured hooks, from 0. */
   displayOrder: number;

@@ -7,15 +7,12 @@ export type ListMcpServerStatusParams = {
   cursor?: string | null;
   /** Most MCP servers in the page; null means all, 0 counts as 1. */
   limit?: number | null;
-  /** How much to ask each MCP server; null means everything. Newer than 0.117. */
+  /** How much to ask each MCP server; null means everything. Since release 0.140. */
   detail?: McpServerStatusDetail | null;
-  /**
-   * Loaded thread whose folder decides on the configuration; null means the server's own. Newer than
-   * 0.117.
-   */
+  /** Loaded thread whose folder decides on the configuration; null means the server's own. Since release 0.140. */
   threadId?: string | null;
-  /** The only MCP server to tell of; null means all. Newer than 0.117. */
+  /** The only MCP server to tell of; null means all. Since release 0.169. */
   serverName?: string | null;
-  /** Machine whose MCP servers alone are meant; null means all. Newer than 0.117. */
+  /** Machine whose MCP servers alone are meant; null means all. Since release 0.171. */
   environmentId?: string | null;
 };

@@ -14,7 +14,7 @@ export type ChatgptLoginAccountParams = {
   type: "chatgpt";
 };
 
-/** Login with a code that the user types in on a page, on any device. Newer than 0.117. */
+/** Login with a code that the user types in on a page, on any device. Since release 0.140. */
 export type ChatgptDeviceCodeLoginAccountParams = {
   /** Tells which variant this is. */
   type: "chatgptDeviceCode";

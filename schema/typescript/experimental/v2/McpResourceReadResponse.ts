@@ -5,6 +5,6 @@ import type { ResourceContent } from "../ResourceContent";
 export type McpResourceReadResponse = {
   /** Contents of the resource. */
   contents: Array<ResourceContent>;
-  /** Call that the resource belongs to; null if there is none. */
+  /** Call that the resource belongs to; null if there is none. Since release 0.169. */
   originCallId: string | null;
 };

@@ -2,7 +2,7 @@
 
 /** An OAuth login ended, well or not; sent to every connection. */
 export type McpServerOauthLoginCompletedNotification = {
-  /** Id of the login. Newer than 0.117. */
+  /** Id of the login. Since release 0.169. */
   loginId?: string;
   /** Name of the MCP server in the configuration. */
   name: string;
@@ -10,6 +10,6 @@ export type McpServerOauthLoginCompletedNotification = {
   success: boolean;
   /** Why it failed; absent on success. */
   error?: string;
-  /** Thread that the login was begun for; absent if for none. Newer than 0.117. */
+  /** Thread that the login was begun for; absent if for none. Since release 0.169. */
   threadId?: string;
 };

@@ -8,11 +8,8 @@ export type McpServerOauthLoginParams = {
   scopes?: Array<string> | null;
   /** Seconds to wait for the browser, at least 1; null means 300. */
   timeoutSecs?: number | null;
-  /**
-   * Loaded thread whose folder decides on the configuration; null means the server's own. Newer than
-   * 0.117.
-   */
+  /** Loaded thread whose folder decides on the configuration; null means the server's own. Since release 0.169. */
   threadId?: string | null;
-  /** Machine that the MCP server belongs to; absent or null for one that belongs to none. Newer than 0.117. */
+  /** Machine that the MCP server belongs to; absent or null for one that belongs to none. Since release 0.171. */
   environmentId?: string | null;
 };

@@ -2,7 +2,7 @@
 
 /** The login waits for the user; `mcpServer/oauthLogin/completed` tells how it ended. */
 export type McpServerOauthLoginResponse = {
-  /** Id of the login, which its end carries too. Newer than 0.117. */
+  /** Id of the login, which its end carries too. Since release 0.169. */
   loginId?: string;
   /** Address the client has to open in a browser; the server opens none. */
   authorizationUrl: string;

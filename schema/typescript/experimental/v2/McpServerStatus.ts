@@ -11,7 +11,7 @@ import type { JsonValue } from "../serde_json/JsonValue";
 export type McpServerStatus = {
   /** Name in the configuration. */
   name: string;
-  /** Machine that it belongs to; null for none. Newer than 0.117. */
+  /** Machine that it belongs to; null for none. Since release 0.171. */
   environmentId: string | null;
   /** Tools by the MCP server's own name for them. */
   tools: { [key in string]?: Tool };
@@ -21,18 +21,18 @@ export type McpServerStatus = {
   resourceTemplates: Array<ResourceTemplate>;
   /** How requests to it are authorised. */
   authStatus: McpAuthStatus;
-  /** How the connection of the named thread is doing; absent without a thread. Newer than 0.117. */
+  /** How the connection of the named thread is doing; absent without a thread. Since release 0.169. */
   runtimeStatus?: McpServerConnectionStatus;
-  /** Id of the plugin that it comes from; absent if it is configured. Newer than 0.117. */
+  /** Id of the plugin that it comes from; absent if it is configured. Since release 0.169. */
   pluginId?: string;
-  /** Origin of a server that is reached over HTTP; absent for programs. Newer than 0.117. */
+  /** Origin of a server that is reached over HTTP; absent for programs. Since release 0.169. */
   httpOrigin?: string;
-  /** What the server says about itself; absent if it does not run. Newer than 0.117. */
+  /** What the server says about itself; absent if it does not run. Since release 0.140. */
   serverInfo?: McpServerInfo;
-  /** What the server can do, as it says; absent if it does not run. Newer than 0.117. */
+  /** What the server can do, as it says; absent if it does not run. Since release 0.169. */
   serverCapabilities?: JsonValue;
-  /** What the server says beside the list of its tools; absent if nothing. Newer than 0.117. */
+  /** What the server says beside the list of its tools; absent if nothing. Since release 0.169. */
   toolListMeta?: JsonValue;
-  /** Why the server has no tools; absent if it runs or is switched off. Newer than 0.117. */
+  /** Why the server has no tools; absent if it runs or is switched off. Since release 0.169. */
   toolsError?: string;
 };

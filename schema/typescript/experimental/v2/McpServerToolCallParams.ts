@@ -11,7 +11,7 @@ export type McpServerToolCallParams = {
   arguments?: JsonValue;
   /** Configured name of the MCP server. */
   server: string;
-  /** Machine that the MCP server belongs to; absent or null for one that belongs to none. Newer than 0.117. */
+  /** Machine that the MCP server belongs to; absent or null for one that belongs to none. Since release 0.171. */
   environmentId?: string | null;
   /** Name of the tool. */
   tool: string;

@@ -7,6 +7,6 @@ export type McpToolCallResult = {
   content: Array<JsonValue>;
   /** Machine-readable result; null if the tool gives none. */
   structuredContent: JsonValue;
-  /** What the server says beside the result; absent if it says nothing. Newer than 0.117. */
+  /** What the server says beside the result; absent if it says nothing. Since release 0.140. */
   _meta?: JsonValue;
 };

@@ -34,10 +34,10 @@ export type Model = {
   supportsPersonality: boolean;
   /** Whether it is used when no model is configured; true for exactly one model. */
   isDefault: boolean;
-  /** Speeds that can be chosen besides the usual one: none here. */
+  /** Speeds that can be chosen besides the usual one: none here. Since release 0.140. */
   additionalSpeedTiers: Array<string>;
-  /** Processing tiers that can be chosen: none are known here. */
+  /** Processing tiers that can be chosen: none are known here. Since release 0.140. */
   serviceTiers: Array<ModelServiceTier>;
-  /** Processing tier that is used unless another is chosen; null for the provider's default. */
+  /** Processing tier that is used unless another is chosen; null for the provider's default. Since release 0.140. */
   defaultServiceTier: string | null;
 };

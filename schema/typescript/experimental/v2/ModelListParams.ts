@@ -8,6 +8,6 @@ export type ModelListParams = {
   limit?: number | null;
   /** Also list models that are not for choosing; null means false. */
   includeHidden?: boolean | null;
-  /** Only models of this provider, which has to be configured. */
+  /** Only models of this provider, which has to be configured. Since release 0.169. */
   modelProvider?: string | null;
 };

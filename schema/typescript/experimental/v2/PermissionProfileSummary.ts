@@ -6,6 +6,6 @@ export type PermissionProfileSummary = {
   id: string;
   /** What they are for; null if that is not said. */
   description: string | null;
-  /** Whether the administrator allows them. */
+  /** Whether the administrator allows them. Since release 0.169. */
   allowed: boolean;
 };

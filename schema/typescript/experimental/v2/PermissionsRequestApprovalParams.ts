@@ -9,11 +9,11 @@ export type PermissionsRequestApprovalParams = {
   turnId: string;
   /** Id of the tool call that asks; no item belongs to it. */
   itemId: string;
-  /** When it was asked, in Unix milliseconds. */
+  /** When it was asked, in Unix milliseconds. Since release 0.140. */
   startedAtMs?: number;
-  /** Machine that the access is on. Newer than 0.117. */
+  /** Machine that the access is on. Since release 0.140. */
   environmentId?: string;
-  /** Working directory of the thread. */
+  /** Working directory of the thread. Since release 0.140. */
   cwd?: string;
   /** What the access allows, in words of the engine, and what the agent wants it for, in quotation marks. */
   reason: string | null;

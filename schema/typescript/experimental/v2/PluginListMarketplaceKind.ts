@@ -10,5 +10,5 @@ export type PluginListMarketplaceKind =
   | "workspace-directory"
   /** What others share with the account. */
   | "shared-with-me"
-  /** What the account shares with others. */
+  /** What the account shares with others. Since release 0.169. */
   | "created-by-me-remote";

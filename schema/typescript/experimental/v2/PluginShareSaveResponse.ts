@@ -2,7 +2,7 @@
 
 /** Reply to `plugin/share/save`. */
 export type PluginShareSaveResponse = {
-  /** Whether it may be offered to the workspace. */
+  /** Whether it may be offered to the workspace. Since release 0.169. */
   canPublishToWorkspace: boolean | null;
   /** Id of the plugin in the remote catalog. */
   remotePluginId: string;

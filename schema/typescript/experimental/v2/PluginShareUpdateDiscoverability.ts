@@ -2,7 +2,7 @@
 
 /** Who can find a shared plugin from now on. */
 export type PluginShareUpdateDiscoverability =
-  /** Listed. */
+  /** Listed. Since release 0.169. */
   | "LISTED"
   /** Private. */
   | "PRIVATE"

@@ -23,10 +23,10 @@ export type PluginSummary = {
   authPolicy: PluginAuthPolicy;
   /** How it wants to be shown; null when the manifest says nothing or cannot be read. */
   interface: PluginInterface | null;
-  /** Version in its manifest; absent if there is none. Newer than 0.117. */
+  /** Version in its manifest; absent if there is none. Since release 0.140. */
   localVersion?: string;
-  /** Whether an administrator lets users have it. Newer than 0.117. */
+  /** Whether an administrator lets users have it. Since release 0.140. */
   availability?: PluginAvailability;
-  /** Words to find it by. Newer than 0.117. */
+  /** Words to find it by. Since release 0.140. */
   keywords: Array<string>;
 };

@@ -4,7 +4,7 @@
 export type ProcessExitedNotification = {
   /** Exit code of the process. */
   exitCode: number;
-  /** Whether output may be missing, as it did not end in time. */
+  /** Whether output may be missing, as it did not end in time. Since release 0.169. */
   outputDrainTimedOut: boolean | null;
   /** Name that the client chose for the process. */
   processHandle: string;

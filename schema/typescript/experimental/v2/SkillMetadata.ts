@@ -24,6 +24,6 @@ export type SkillMetadata = {
   scope: SkillScope;
   /** Whether threads started now may use it. */
   enabled: boolean;
-  /** Id of the plugin that it is of; absent for others. Newer than 0.117. */
+  /** Id of the plugin that it is of; absent for others. Since release 0.169. */
   pluginId?: string;
 };

@@ -8,5 +8,5 @@ export type SubAgentActivityKind =
   | "interacted"
   /** Its turn was interrupted. */
   | "interrupted"
-  /** Its turn ended. */
+  /** Its turn ended. Since release 0.169. */
   | "completed";

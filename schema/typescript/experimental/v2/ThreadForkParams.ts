@@ -26,7 +26,7 @@ export type ThreadForkParams = {
   approvalsReviewer?: ApprovalsReviewer | null;
   /** Sandbox mode for commands; absent takes the configured one. */
   sandbox?: SandboxMode | null;
-  /** Named permissions in place of a sandbox mode, built-in or of the configuration. */
+  /** Named permissions in place of a sandbox mode, built-in or of the configuration. Since release 0.140. */
   permissions?: string | null;
   /** What the fork may use; where it says nothing, the configured limits hold. What its source used counts. */
   limits?: ThreadLimits | null;
@@ -40,22 +40,22 @@ export type ThreadForkParams = {
   ephemeral?: boolean;
   /** Whether the new thread stores commands, tool calls and errors too; false by default. */
   persistExtendedHistory?: boolean;
-  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
+  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. Since release 0.140. */
   excludeTurns?: boolean;
-  /** Folders that the thread is about, in place of its working directory. */
+  /** Folders that the thread is about, in place of its working directory. Since release 0.140. */
   runtimeWorkspaceRoots?: Array<string> | null;
-  /** What the fork is for, in the client's words; returned with the thread. */
+  /** What the fork is for, in the client's words; returned with the thread. Since release 0.140. */
   threadSource?: string | null;
-  /** Whether the fork is a side thread: it belongs to its source, and lists leave it out. */
+  /** Whether the fork is a side thread: it belongs to its source, and lists leave it out. Since release 0.169. */
   attachToSource?: boolean;
-  /** Whether the goal comes along; it waits for the first turn that a client starts. Otherwise the fork has no goal. */
+  /** Whether the goal comes along; it waits for the first turn that a client starts. Otherwise the fork has no goal. Since release 0.169. */
   deferGoalContinuation?: boolean;
-  /** Whether the fork is for predictions; refused unless it is ephemeral. */
+  /** Whether the fork is for predictions; refused unless it is ephemeral. Since release 0.169. */
   experimentalPredictionMode?: boolean;
-  /** Whether such a fork goes without MCP servers; accepted without an effect. */
+  /** Whether such a fork goes without MCP servers; accepted without an effect. Since release 0.169. */
   experimentalDisablePredictionMcp?: boolean;
-  /** Last turn to copy; absent copies all of them. */
+  /** Last turn to copy; absent copies all of them. Since release 0.169. */
   lastTurnId?: string | null;
-  /** First turn not to copy, instead of `lastTurnId`. */
+  /** First turn not to copy, instead of `lastTurnId`. Since release 0.169. */
   beforeTurnId?: string | null;
 };

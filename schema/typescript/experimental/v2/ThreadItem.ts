@@ -29,13 +29,13 @@ export type UserMessageThreadItem = {
   type: "userMessage";
   /** Id of the message. */
   id: string;
-  /** The `clientUserMessageId` that it came with; absent if it had none. */
+  /** The `clientUserMessageId` that it came with; absent if it had none. Since release 0.140. */
   clientId?: string;
   /** Parts of the input, in order. */
   content: Array<UserInput>;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -47,9 +47,9 @@ export type HookPromptThreadItem = {
   id: string;
   /** One text for each hook that asked the agent to go on. */
   fragments: Array<HookPromptFragment>;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -65,9 +65,9 @@ export type AgentMessageThreadItem = {
   phase: MessagePhase | null;
   /** Memories the message draws on, cut out of the text; null without any. */
   memoryCitation: MemoryCitation | null;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -79,9 +79,9 @@ export type PlanThreadItem = {
   id: string;
   /** Text of the proposal; empty when it starts. */
   text: string;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -95,9 +95,9 @@ export type ReasoningThreadItem = {
   summary: Array<string>;
   /** The thoughts themselves, from models that disclose them; else empty. */
   content: Array<string>;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -125,9 +125,9 @@ export type CommandExecutionThreadItem = {
   exitCode: number | null;
   /** How long the command ran, in milliseconds; null before the end. */
   durationMs: number | null;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -141,9 +141,9 @@ export type FileChangeThreadItem = {
   changes: Array<FileUpdateChange>;
   /** Whether the patch is waiting, done or refused. */
   status: PatchApplyStatus;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -161,9 +161,9 @@ export type McpToolCallThreadItem = {
   status: McpToolCallStatus;
   /** Arguments that the model gave; null if it gave none. */
   arguments: JsonValue;
-  /** Whether the server says that the tool changes nothing; absent if it does not say. Newer than 0.117. */
+  /** Whether the server says that the tool changes nothing; absent if it does not say. Since release 0.169. */
   readOnlyHint?: boolean;
-  /** Machine that the server belongs to; absent for none. Newer than 0.117. */
+  /** Machine that the server belongs to; absent for none. Since release 0.171. */
   environmentId?: string;
   /** What the tool returned, also when it reports a failure; null if no answer came. */
   result: McpToolCallResult | null;
@@ -171,9 +171,9 @@ export type McpToolCallThreadItem = {
   error: McpToolCallError | null;
   /** How long the call took, in milliseconds; null before the end. */
   durationMs: number | null;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -183,7 +183,7 @@ export type DynamicToolCallThreadItem = {
   type: "dynamicToolCall";
   /** Id of the call, as in `item/tool/call`. */
   id: string;
-  /** Namespace of the tool; absent if it is in none. Newer than 0.117. */
+  /** Namespace of the tool; absent if it is in none. Since release 0.140. */
   namespace?: string;
   /** Name of the tool, as registered at `thread/start`. */
   tool: string;
@@ -197,9 +197,9 @@ export type DynamicToolCallThreadItem = {
   success: boolean | null;
   /** How long the call took, in milliseconds; null before the end. */
   durationMs: number | null;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -225,13 +225,13 @@ export type CollabAgentToolCallThreadItem = {
   reasoningEffort: ReasoningEffort | null;
   /** Last known state of the agents concerned, by thread id. */
   agentsStates: { [key in string]?: CollabAgentState };
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
-/** Something that happened with an agent that has a path. Newer than 0.117. */
+/** Something that happened with an agent that has a path. Since release 0.140. */
 export type SubAgentActivityThreadItem = {
   /** Tells which variant this is. */
   type: "subAgentActivity";
@@ -243,13 +243,13 @@ export type SubAgentActivityThreadItem = {
   agentThreadId: string;
   /** Path of the agent. */
   agentPath: string;
-  /** Slug of the model of an agent that was started; null for other kinds. */
+  /** Slug of the model of an agent that was started; null for other kinds. Since release 0.169. */
   model: string | null;
-  /** Effort of an agent that was started; null for other kinds. */
+  /** Effort of an agent that was started; null for other kinds. Since release 0.169. */
   reasoningEffort: ReasoningEffort | null;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -263,9 +263,9 @@ export type WebSearchThreadItem = {
   query: string;
   /** What exactly was done; `other` while it runs, null if the provider does not tell. */
   action: WebSearchAction | null;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -277,9 +277,9 @@ export type ImageViewThreadItem = {
   id: string;
   /** Absolute path of the image. */
   path: string;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -297,9 +297,9 @@ export type ImageGenerationThreadItem = {
   result: string;
   /** File that the image was saved to; absent if it was not. */
   savedPath?: string;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -311,9 +311,9 @@ export type EnteredReviewModeThreadItem = {
   id: string;
   /** Short label of what is reviewed. */
   review: string;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -325,16 +325,13 @@ export type ExitedReviewModeThreadItem = {
   id: string;
   /** The whole review as plain text, findings included. */
   review: string;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
-/**
- * What a tool of the client answered without having been called, as a turn began with it. Newer
- * than 0.117.
- */
+/** What a tool of the client answered without having been called, as a turn began with it. Since release 0.169. */
 export type FunctionCallOutputThreadItem = {
   /** Tells which variant this is. */
   type: "functionCallOutput";
@@ -346,9 +343,9 @@ export type FunctionCallOutputThreadItem = {
   namespace: string | null;
   /** The answer. */
   output: FunctionCallOutputBody;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 
@@ -360,9 +357,9 @@ export type ContextCompactionThreadItem = {
   id: string;
   /** `failed` if the history was not replaced: the compaction failed, or was interrupted. */
   status?: ContextCompactionStatus;
-  /** When it began, in Unix milliseconds; absent where that is not known. */
+  /** When it began, in Unix milliseconds; absent where that is not known. Since release 0.169. */
   startedAtMs?: number;
-  /** When it ended, in Unix milliseconds; absent before that. */
+  /** When it ended, in Unix milliseconds; absent before that. Since release 0.169. */
   completedAtMs?: number;
 };
 

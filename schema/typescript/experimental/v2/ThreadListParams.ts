@@ -12,7 +12,7 @@ export type ThreadListParams = {
   limit?: number | null;
   /** Time to sort by; creation by default. */
   sortKey?: ThreadSortKey | null;
-  /** Which way to go; from the newest thread back by default. */
+  /** Which way to go; from the newest thread back by default. Since release 0.140. */
   sortDirection?: SortDirection | null;
   /** Providers to keep: an empty list keeps all, absence only the server's current one. */
   modelProviders?: Array<string> | null;
@@ -27,26 +27,26 @@ export type ThreadListParams = {
   cwd?: OneOrMore | null;
   /** Keeps threads whose title, their first user text, contains this; case matters. */
   searchTerm?: string | null;
-  /** Threads to leave out, by their ids. */
+  /** Threads to leave out, by their ids. Since release 0.169. */
   excludedThreadIds?: Array<string> | null;
-  /** Keeps only these threads, at most 100; an empty list keeps none. */
+  /** Keeps only these threads, at most 100; an empty list keeps none. Since release 0.171. */
   includedThreadIds?: Array<string> | null;
-  /** Keeps side threads of this thread; others are not listed. */
+  /** Keeps side threads of this thread; others are not listed. Since release 0.169. */
   attachedToThreadId?: string | null;
-  /** Whether side threads are listed too; only with a search term. */
+  /** Whether side threads are listed too; only with a search term. Since release 0.169. */
   includeAttachedThreads?: boolean;
-  /** Accepted; the index is all there is to list from. */
+  /** Accepted; the index is all there is to list from. Since release 0.140. */
   useStateDbOnly?: boolean;
-  /** Accepted; threads are not filed by account. */
+  /** Accepted; threads are not filed by account. Since release 0.169. */
   currentAccountOnly?: boolean;
-  /** Keeps threads that this one spawned; of every source, unless `sourceKinds` says otherwise. */
+  /** Keeps threads that this one spawned; of every source, unless `sourceKinds` says otherwise. Since release 0.169. */
   parentThreadId?: string | null;
-  /** Keeps threads that this one spawned, or those did, and so on. */
+  /** Keeps threads that this one spawned, or those did, and so on. Since release 0.169. */
   ancestorThreadId?: string | null;
-  /** Keeps threads of this section; null those in none, absent all. */
+  /** Keeps threads of this section; null those in none, absent all. Since release 0.169. */
   sectionId?: string | null;
-  /** Keeps threads of this project; null those in none, absent all. */
+  /** Keeps threads of this project; null those in none, absent all. Since release 0.169. */
   projectId?: string | null;
-  /** Keeps threads begun by these programs; refused unless empty. */
+  /** Keeps threads begun by these programs; refused unless empty. Since release 0.169. */
   originators?: Array<string> | null;
 };

@@ -7,8 +7,8 @@ export type ThreadMetadataUpdateParams = {
   threadId: string;
   /** Changes to the git state. */
   gitInfo?: ThreadMetadataGitInfoUpdateParams | null;
-  /** Project to file the thread under; an empty one takes it out. */
+  /** Project to file the thread under; an empty one takes it out. Since release 0.169. */
   projectId?: string | null;
-  /** Accepted without an effect. */
+  /** Accepted without an effect. Since release 0.169. */
   daybreakEnabled?: boolean | null;
 };

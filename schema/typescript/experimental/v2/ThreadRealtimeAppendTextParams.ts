@@ -7,6 +7,6 @@ export type ThreadRealtimeAppendTextParams = {
   threadId: string;
   /** What the user typed. */
   text: string;
-  /** Who says it; absent means the user. */
+  /** Who says it; absent means the user. Since release 0.140. */
   role?: ConversationTextRole | null;
 };

@@ -13,7 +13,7 @@ export type RealtimeSessionStartedThreadRealtimeItem = {
   id: string;
   /** Session of the live conversation; null if unknown. */
   realtimeSessionId: string;
-  /** When it was noticed, in Unix milliseconds; absent if unknown. Newer than 0.117. */
+  /** When it was noticed, in Unix milliseconds; absent if unknown. Since release 0.171. */
   observedAtMs?: number;
 };
 
@@ -25,7 +25,7 @@ export type TranscriptSegmentThreadRealtimeItem = {
   id: string;
   /** Session of the live conversation; null if unknown. */
   realtimeSessionId: string;
-  /** When it was noticed, in Unix milliseconds; absent if unknown. Newer than 0.117. */
+  /** When it was noticed, in Unix milliseconds; absent if unknown. Since release 0.171. */
   observedAtMs?: number;
   /** Who speaks, or with which role. */
   role: ThreadRealtimeTranscriptRole;
@@ -41,7 +41,7 @@ export type BemItemPromotedThreadRealtimeItem = {
   id: string;
   /** Session of the live conversation; null if unknown. */
   realtimeSessionId: string;
-  /** When it was noticed, in Unix milliseconds; absent if unknown. Newer than 0.117. */
+  /** When it was noticed, in Unix milliseconds; absent if unknown. Since release 0.171. */
   observedAtMs?: number;
   /** Item that it concerns. */
   itemId: string;
@@ -59,13 +59,13 @@ export type RealtimeSessionClosedThreadRealtimeItem = {
   id: string;
   /** Session of the live conversation; null if unknown. */
   realtimeSessionId: string;
-  /** When it was noticed, in Unix milliseconds; absent if unknown. Newer than 0.117. */
+  /** When it was noticed, in Unix milliseconds; absent if unknown. Since release 0.171. */
   observedAtMs?: number;
   /** What came of it. */
   outcome: ThreadRealtimeSessionOutcome;
 };
 
-/** A frame of the conversation; never sent here. */
+/** A frame of the conversation; never sent here. Since release 0.171. */
 export type FrameThreadRealtimeItem = {
   /** Tells which variant this is. */
   type: "frame";
@@ -73,13 +73,13 @@ export type FrameThreadRealtimeItem = {
   id: string;
   /** Session of the live conversation; null if unknown. */
   realtimeSessionId: string;
-  /** When it was noticed, in Unix milliseconds; absent if unknown. */
+  /** When it was noticed, in Unix milliseconds; absent if unknown. Since release 0.171. */
   observedAtMs?: number;
   /** What it carries. */
   channels: ThreadRealtimeFrameChannels;
 };
 
-/** A turn has taken what was said; never sent here. */
+/** A turn has taken what was said; never sent here. Since release 0.171. */
 export type TurnInputAcceptedThreadRealtimeItem = {
   /** Tells which variant this is. */
   type: "turnInputAccepted";
@@ -87,7 +87,7 @@ export type TurnInputAcceptedThreadRealtimeItem = {
   id: string;
   /** Session of the live conversation; null if unknown. */
   realtimeSessionId: string;
-  /** When it was noticed, in Unix milliseconds; absent if unknown. */
+  /** When it was noticed, in Unix milliseconds; absent if unknown. Since release 0.171. */
   observedAtMs?: number;
   /** The handover. */
   handoffId: string;
@@ -103,7 +103,7 @@ export type TurnInputAcceptedThreadRealtimeItem = {
   input: string;
 };
 
-/** What was said last is kept for the next turn; never sent here. */
+/** What was said last is kept for the next turn; never sent here. Since release 0.171. */
 export type SessionEndInputSavedThreadRealtimeItem = {
   /** Tells which variant this is. */
   type: "sessionEndInputSaved";
@@ -111,7 +111,7 @@ export type SessionEndInputSavedThreadRealtimeItem = {
   id: string;
   /** Session of the live conversation; null if unknown. */
   realtimeSessionId: string;
-  /** When it was noticed, in Unix milliseconds; absent if unknown. */
+  /** When it was noticed, in Unix milliseconds; absent if unknown. Since release 0.171. */
   observedAtMs?: number;
   /** Events that it comes from. */
   sourceEventIds: Array<string>;

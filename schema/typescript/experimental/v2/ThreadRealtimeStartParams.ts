@@ -9,28 +9,28 @@ export type ThreadRealtimeStartParams = {
   /** Loaded thread to talk to; the caller is subscribed to it. */
   threadId: string;
   /**
-   * Instructions for the voice model, ahead of a summary of what the thread is about; null gives none. Clients of
-   * 0.117 have to send it. Absent, as newer ones may leave it, uses built-in ones.
+   * Instructions for the voice model, ahead of a summary of what the thread is about; null gives none, absent
+   * uses built-in ones.
    */
   prompt?: string | null;
   /** Id to give to the provider; absent uses the thread's id. */
   sessionId?: string | null;
-  /** The same, as newer clients name it. */
+  /** The same, by its later name. Since release 0.140. */
   realtimeSessionId?: string | null;
-  /** Model of this session, in place of the configured one. */
+  /** Model of this session, in place of the configured one. Since release 0.140. */
   model?: string | null;
-  /** Whether the model speaks or writes; absent means it speaks. */
+  /** Whether the model speaks or writes; absent means it speaks. Since release 0.140. */
   outputModality?: RealtimeOutputModality | null;
-  /** Set to false to leave the summary of the thread out. */
+  /** Set to false to leave the summary of the thread out. Since release 0.169. */
   includeStartupContext?: boolean | null;
-  /** What the coding model is told while the session lasts, in place of a built-in text. */
+  /** What the coding model is told while the session lasts, in place of a built-in text. Since release 0.169. */
   realtimeStartInstructions?: string | null;
-  /** What the coding model is told after the session, in place of a built-in text. */
+  /** What the coding model is told after the session, in place of a built-in text. Since release 0.169. */
   realtimeEndInstructions?: string | null;
-  /** How to connect; only websockets are supported. */
+  /** How to connect; only websockets are supported. Since release 0.140. */
   transport?: ThreadRealtimeStartTransport | null;
-  /** Version of the provider's protocol, in place of the configured one. */
+  /** Version of the provider's protocol, in place of the configured one. Since release 0.140. */
   version?: RealtimeConversationVersion | null;
-  /** Voice of the model, in place of the default one. */
+  /** Voice of the model, in place of the default one. Since release 0.140. */
   voice?: RealtimeVoice | null;
 };

@@ -14,7 +14,7 @@ export type WebrtcThreadRealtimeStartTransport = {
   sdp: string;
 };
 
-/** A call that the client has negotiated. */
+/** A call that the client has negotiated. Since release 0.169. */
 export type ExistingCallThreadRealtimeStartTransport = {
   /** Tells which variant this is. */
   type: "existingCall";

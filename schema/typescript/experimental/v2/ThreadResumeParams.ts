@@ -32,7 +32,7 @@ export type ThreadResumeParams = {
   approvalsReviewer?: ApprovalsReviewer | null;
   /** Sandbox mode for commands; absent takes the configured one. */
   sandbox?: SandboxMode | null;
-  /** Named permissions in place of a sandbox mode, built-in or of the configuration. */
+  /** Named permissions in place of a sandbox mode, built-in or of the configuration. Since release 0.140. */
   permissions?: string | null;
   /** What the thread may use; where neither this nor the configuration says, the limits that it had. */
   limits?: ThreadLimits | null;
@@ -46,11 +46,11 @@ export type ThreadResumeParams = {
   personality?: Personality | null;
   /** Whether to store commands, tool calls and errors from now on; not remembered by the thread. */
   persistExtendedHistory?: boolean;
-  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
+  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. Since release 0.140. */
   excludeTurns?: boolean;
-  /** Folders that the thread is about, in place of its working directory. */
+  /** Folders that the thread is about, in place of its working directory. Since release 0.140. */
   runtimeWorkspaceRoots?: Array<string> | null;
-  /** Asks for the first page of `thread/turns/list` with the reply; absent or null is none. */
+  /** Asks for the first page of `thread/turns/list` with the reply; absent or null is none. Since release 0.140. */
   initialTurnsPage?: ThreadResumeInitialTurnsPageParams | null;
   /** Whether a turn that had not ended when its server did is continued at once; absent only tells about it. */
   continueTurn?: ContinueTurn | null;

@@ -29,25 +29,25 @@ export type ThreadResumeResponse = {
   approvalsReviewer: ApprovalsReviewer;
   /** Sandbox that the thread's commands run in, with all details resolved. */
   sandbox: SandboxPolicy;
-  /** Permissions that the sandbox was chosen by; absent if it was not by a name. */
+  /** Permissions that the sandbox was chosen by; absent if it was not by a name. Since release 0.140. */
   activePermissionProfile?: ActivePermissionProfile;
-  /** Plugins that are switched off. */
+  /** Plugins that are switched off. Since release 0.169. */
   disabledPluginIds: Array<string>;
-  /** Folders that the thread is about. */
+  /** Folders that the thread is about. Since release 0.140. */
   runtimeWorkspaceRoots: Array<string>;
-  /** Files with instructions that the model gets, in order. */
+  /** Files with instructions that the model gets, in order. Since release 0.140. */
   instructionSources: Array<string>;
-  /** How agents are used. */
+  /** How agents are used. Since release 0.169. */
   multiAgentMode: MultiAgentMode;
-  /** How model and person work together. */
+  /** How model and person work together. Since release 0.169. */
   collaborationMode?: CollaborationMode;
-  /** Cursor of the newest turn, for `thread/turns/list`; null if there is none. */
+  /** Cursor of the newest turn, for `thread/turns/list`; null if there is none. Since release 0.169. */
   turnsBackwardsCursor: string | null;
-  /** Cursor of the newest item, for `thread/items/list`; null if there is none. */
+  /** Cursor of the newest item, for `thread/items/list`; null if there is none. Since release 0.169. */
   itemsBackwardsCursor: string | null;
   /** Effort that the model is told to spend; null leaves it to the model. */
   reasoningEffort: ReasoningEffort | null;
-  /** The page of turns, if `initialTurnsPage` asked for one. */
+  /** The page of turns, if `initialTurnsPage` asked for one. Since release 0.140. */
   initialTurnsPage?: ThreadTurnsListResponse;
   /** The last turn, if it had not ended when its server did; it can be continued until another turn starts. */
   interruptedTurn?: InterruptedTurn;

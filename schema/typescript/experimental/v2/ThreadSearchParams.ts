@@ -7,11 +7,11 @@ import type { ThreadSourceKind } from "./ThreadSourceKind";
 export type ThreadSearchParams = {
   /** Whether archived threads are meant. */
   archived?: boolean | null;
-  /** Accepted; threads are not filed by account. */
+  /** Accepted; threads are not filed by account. Since release 0.169. */
   currentAccountOnly?: boolean;
   /** `nextCursor` of the page before; absent or null for the first page. */
   cursor?: string | null;
-  /** Whether side threads are searched too. */
+  /** Whether side threads are searched too. Since release 0.169. */
   includeAttachedThreads?: boolean;
   /** Most entries of the page; absent or null takes the default. */
   limit?: number | null;

@@ -16,7 +16,7 @@ import type { ThreadLimits } from "./ThreadLimits";
 export type ThreadSettings = {
   /** Working directory. */
   cwd: string;
-  /** Where its commands run. */
+  /** Where its commands run. Since release 0.169. */
   environments: Array<ThreadEnvironment>;
   /** When it asks before an action. */
   approvalPolicy: AskForApproval;
@@ -36,13 +36,13 @@ export type ThreadSettings = {
   effort: ReasoningEffort | null;
   /** How model and person work together. */
   collaborationMode: CollaborationMode;
-  /** Plugins that are switched off. */
+  /** Plugins that are switched off. Since release 0.169. */
   disabledPluginIds: Array<string>;
   /** Detail of reasoning summaries; null leaves it to the model. */
   summary: ReasoningSummary | null;
   /** Tone of the model; null for its own. */
   personality: Personality | null;
-  /** How agents are used. */
+  /** How agents are used. Since release 0.169. */
   multiAgentMode: MultiAgentMode;
   /** What its turns and agents may use; absent if nothing is limited. */
   limits?: ThreadLimits;

@@ -37,11 +37,11 @@ export type ThreadSettingsUpdateParams = {
   personality?: Personality | null;
   /** Mode; its own model and effort win over `model` and `effort`. */
   collaborationMode?: CollaborationMode | null;
-  /** Machines to work on; absent or null keeps them. */
+  /** Machines to work on; absent or null keeps them. Since release 0.169. */
   environments?: Array<TurnEnvironmentParams> | null;
-  /** How agents are used; accepted without an effect. */
+  /** How agents are used; accepted without an effect. Since release 0.169. */
   multiAgentMode?: MultiAgentMode | null;
-  /** Plugins that are switched off; absent or null keeps the current ones. */
+  /** Plugins that are switched off; absent or null keeps the current ones. Since release 0.169. */
   disabledPluginIds?: Array<string> | null;
   /** Replaces all limits of the thread; absent or null keeps them. */
   limits?: ThreadLimits | null;

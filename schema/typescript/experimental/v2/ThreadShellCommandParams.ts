@@ -6,6 +6,6 @@ export type ThreadShellCommandParams = {
   threadId: string;
   /** Line for the user's shell to run; must not be blank. */
   command: string;
-  /** Milliseconds after which the command is ended; an hour by default. */
+  /** Milliseconds after which the command is ended; an hour by default. Since release 0.169. */
   timeoutMs?: number | null;
 };

@@ -27,33 +27,33 @@ export type ThreadStartParams = {
   approvalsReviewer?: ApprovalsReviewer | null;
   /** Sandbox mode for commands; its details come from the configuration. */
   sandbox?: SandboxMode | null;
-  /** Named permissions in place of a sandbox mode, built-in or of the configuration. */
+  /** Named permissions in place of a sandbox mode, built-in or of the configuration. Since release 0.140. */
   permissions?: string | null;
   /** What the thread may use; where it says nothing, the configured limits hold. */
   limits?: ThreadLimits | null;
-  /** Folders that the thread is about, in place of its working directory. */
+  /** Folders that the thread is about, in place of its working directory. Since release 0.140. */
   runtimeWorkspaceRoots?: Array<string> | null;
-  /** Machines to work on; an empty list offers no tools that run commands. */
+  /** Machines to work on; an empty list offers no tools that run commands. Since release 0.140. */
   environments?: Array<TurnEnvironmentParams> | null;
-  /** How clients are going to read the history; every thread here can be read either way. */
+  /** How clients are going to read the history; every thread here can be read either way. Since release 0.169. */
   historyMode?: ThreadHistoryMode | null;
-  /** Project to file the thread under. */
+  /** Project to file the thread under. Since release 0.169. */
   projectId?: string | null;
-  /** How agents are used; accepted without an effect. */
+  /** How agents are used; accepted without an effect. Since release 0.169. */
   multiAgentMode?: MultiAgentMode | null;
-  /** Whether the provider may choose another model; accepted without an effect. */
+  /** Whether the provider may choose another model; accepted without an effect. Since release 0.169. */
   allowProviderModelFallback?: boolean;
-  /** A switch of the client that the reply returns and nothing stores; not for ephemeral threads. */
+  /** A switch of the client that the reply returns and nothing stores; not for ephemeral threads. Since release 0.169. */
   daybreakEnabled?: boolean | null;
-  /** Folders of capabilities that the thread uses; accepted without an effect. */
+  /** Folders of capabilities that the thread uses; accepted without an effect. Since release 0.140. */
   selectedCapabilityRoots?: Array<JsonValue> | null;
-  /** How the session came about, in the client's words; accepted without an effect. */
+  /** How the session came about, in the client's words; accepted without an effect. Since release 0.140. */
   sessionStartSource?: string | null;
   /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
   config?: { [key in string]?: JsonValue } | null;
   /** Tag that marks the thread in metrics; changes nothing else. */
   serviceName?: string | null;
-  /** What the thread is for, in the client's words, such as `user`; told with the thread. */
+  /** What the thread is for, in the client's words, such as `user`; told with the thread. Since release 0.140. */
   threadSource?: string | null;
   /** Text to send as system instructions in place of the model's own. */
   baseInstructions?: string | null;

@@ -26,15 +26,15 @@ export type ThreadStartResponse = {
   approvalsReviewer: ApprovalsReviewer;
   /** Sandbox that the thread's commands run in, with all details resolved. */
   sandbox: SandboxPolicy;
-  /** Permissions that the sandbox was chosen by; absent if it was not by a name. */
+  /** Permissions that the sandbox was chosen by; absent if it was not by a name. Since release 0.140. */
   activePermissionProfile?: ActivePermissionProfile;
-  /** Plugins that are switched off. */
+  /** Plugins that are switched off. Since release 0.169. */
   disabledPluginIds: Array<string>;
-  /** Folders that the thread is about. */
+  /** Folders that the thread is about. Since release 0.140. */
   runtimeWorkspaceRoots: Array<string>;
-  /** Files with instructions that the model gets, in order. */
+  /** Files with instructions that the model gets, in order. Since release 0.140. */
   instructionSources: Array<string>;
-  /** How agents are used. */
+  /** How agents are used. Since release 0.169. */
   multiAgentMode: MultiAgentMode;
   /** Effort that the model is told to spend; null leaves it to the model. */
   reasoningEffort: ReasoningEffort | null;

@@ -8,7 +8,7 @@ export type TokenUsageBreakdown = {
   inputTokens: number;
   /** Part of the input that the provider had in its cache. */
   cachedInputTokens: number;
-  /** Part of the input that the provider put into its cache. Newer than 0.117. */
+  /** Part of the input that the provider put into its cache. Since release 0.169. */
   cacheWriteInputTokens?: number;
   /** Tokens that the model produced, reasoning included. */
   outputTokens: number;

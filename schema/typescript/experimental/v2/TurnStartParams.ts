@@ -22,7 +22,7 @@ export type TurnStartParams = {
   threadId: string;
   /** What the user says, 1,048,576 characters of text at most; empty only with `toolOutput`. */
   input: Array<UserInput>;
-  /** What a tool of the client answered, in place of an input. Newer than 0.117. */
+  /** What a tool of the client answered, in place of an input. Since release 0.169. */
   toolOutput?: TurnToolOutput | null;
   /** Working directory from now on; absent or null keeps the current one. */
   cwd?: string | null;
@@ -32,13 +32,13 @@ export type TurnStartParams = {
   approvalsReviewer?: ApprovalsReviewer | null;
   /** Sandbox for commands from now on; absent or null keeps the current one. */
   sandboxPolicy?: SandboxPolicy | null;
-  /** Built-in permissions in place of a sandbox, from now on; absent or null keeps the current ones. */
+  /** Built-in permissions in place of a sandbox, from now on; absent or null keeps the current ones. Since release 0.140. */
   permissions?: string | null;
   /** Slug of the model from now on; absent or null keeps the current one. */
   model?: string | null;
   /** Processing tier from now on: absent keeps the current one, null clears it. */
   serviceTier?: ServiceTier | null;
-  /** Processing tier of this turn alone; absent or null takes that of the thread. */
+  /** Processing tier of this turn alone; absent or null takes that of the thread. Since release 0.169. */
   serviceTierForTurn?: ServiceTier | null;
   /** Effort the model should spend from now on; absent or null keeps the current one. */
   effort?: ReasoningEffort | null;
@@ -50,29 +50,29 @@ export type TurnStartParams = {
   outputSchema?: JsonValue;
   /** Mode from now on; its own model and effort win over `model` and `effort`. */
   collaborationMode?: CollaborationMode | null;
-  /** The client's own id of the message; comes back as `clientId` of its item. */
+  /** The client's own id of the message; comes back as `clientId` of its item. Since release 0.140. */
   clientUserMessageId?: string | null;
-  /** What the model should know besides, by its names; what it was shown before is left out. */
+  /** What the model should know besides, by its names; what it was shown before is left out. Since release 0.140. */
   additionalContext?: { [key in string]?: AdditionalContextEntry } | null;
-  /** Folders that the thread is about, from now on; absent or null keeps the current ones. */
+  /** Folders that the thread is about, from now on; absent or null keeps the current ones. Since release 0.140. */
   runtimeWorkspaceRoots?: Array<string> | null;
-  /** Machines to work on, from now on; absent or null keeps them. */
+  /** Machines to work on, from now on; absent or null keeps them. Since release 0.140. */
   environments?: Array<TurnEnvironmentParams> | null;
-  /** Strings for the metadata of the turn's model requests, beside its ids. */
+  /** Strings for the metadata of the turn's model requests, beside its ids. Since release 0.140. */
   responsesapiClientMetadata?: { [key in string]?: string } | null;
-  /** Strings to change in that metadata. */
+  /** Strings to change in that metadata. Since release 0.169. */
   responsesapiClientMetadataPatch?: { [key in string]?: string } | null;
-  /** How agents are used; accepted without an effect. */
+  /** How agents are used; accepted without an effect. Since release 0.169. */
   multiAgentMode?: MultiAgentMode | null;
-  /** A programme of the provider; accepted without an effect. */
+  /** A programme of the provider; accepted without an effect. Since release 0.169. */
   cyberAccessProgram?: CyberAccessProgram | null;
-  /** Plugins that are switched off from now on; absent or null keeps the current ones. */
+  /** Plugins that are switched off from now on; absent or null keeps the current ones. Since release 0.169. */
   disabledPluginIds?: Array<string> | null;
-  /** What caused the turn, in the client's words, such as `user`. */
+  /** What caused the turn, in the client's words, such as `user`. Since release 0.169. */
   turnTrigger?: string | null;
-  /** Turn that this one continues; absent or null if there is none. */
+  /** Turn that this one continues; absent or null if there is none. Since release 0.169. */
   parentTurnId?: string | null;
-  /** First turn of the work that this one belongs to; absent or null makes it this one. */
+  /** First turn of the work that this one belongs to; absent or null makes it this one. Since release 0.169. */
   rootTurnId?: string | null;
   /** Limits of this turn alone, in place of those that the thread has for each; a running turn keeps its own. */
   limits?: UsageLimits | null;

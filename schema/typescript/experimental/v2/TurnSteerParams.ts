@@ -10,12 +10,12 @@ export type TurnSteerParams = {
   input: Array<UserInput>;
   /** Turn that the client takes to be running; the request fails if it is not. */
   expectedTurnId: string;
-  /** The client's own id of the message; comes back as `clientId` of its item. */
+  /** The client's own id of the message; comes back as `clientId` of its item. Since release 0.140. */
   clientUserMessageId?: string | null;
-  /** What the model should know besides, by its names; what it was shown before is left out. */
+  /** What the model should know besides, by its names; what it was shown before is left out. Since release 0.140. */
   additionalContext?: { [key in string]?: AdditionalContextEntry } | null;
-  /** Strings to add to the metadata of model requests; accepted without an effect. */
+  /** Strings to add to the metadata of model requests; accepted without an effect. Since release 0.140. */
   responsesapiClientMetadata?: { [key in string]?: string } | null;
-  /** Strings to change in that metadata; accepted without an effect. */
+  /** Strings to change in that metadata; accepted without an effect. Since release 0.169. */
   responsesapiClientMetadataPatch?: { [key in string]?: string } | null;
 };

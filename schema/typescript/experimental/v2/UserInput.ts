@@ -18,9 +18,9 @@ export type ImageUserInput = {
   type: "image";
   /** Web address or data URL of the image; absent or empty if there is a `fileId`. */
   url: string;
-  /** Id of the image, if it is a file that the model provider keeps. Newer than 0.117. */
+  /** Id of the image, if it is a file that the model provider keeps. Since release 0.169. */
   fileId?: string | null;
-  /** In which detail the model should look at it; absent leaves that to the model. Newer than 0.117. */
+  /** In which detail the model should look at it; absent leaves that to the model. Since release 0.140. */
   detail?: ImageDetail | null;
 };
 
@@ -30,11 +30,11 @@ export type LocalImageUserInput = {
   type: "localImage";
   /** Path of the image file. */
   path: string;
-  /** In which detail the model should look at it; absent leaves that to the model. Newer than 0.117. */
+  /** In which detail the model should look at it; absent leaves that to the model. Since release 0.140. */
   detail?: ImageDetail | null;
 };
 
-/** Sound. Models that cannot hear are told that it is left out. Newer than 0.117. */
+/** Sound. Models that cannot hear are told that it is left out. Since release 0.169. */
 export type AudioUserInput = {
   /** Tells which variant this is. */
   type: "audio";
@@ -42,7 +42,7 @@ export type AudioUserInput = {
   url: string;
 };
 
-/** A sound file on the server's machine, as `audio`. Newer than 0.117. */
+/** A sound file on the server's machine, as `audio`. Since release 0.169. */
 export type LocalAudioUserInput = {
   /** Tells which variant this is. */
   type: "localAudio";

@@ -8,6 +8,6 @@ export type AdditionalFileSystemPermissions = {
   read: Array<AbsolutePathBuf> | null;
   /** Absolute paths opened for writing; null if none. */
   write: Array<AbsolutePathBuf> | null;
-  /** The same paths, each with its access. In an answer they count beside the other two. Newer than 0.117. */
+  /** The same paths, each with its access. In an answer they count beside the other two. Since release 0.140. */
   entries?: Array<FileSystemSandboxEntry> | null;
 };

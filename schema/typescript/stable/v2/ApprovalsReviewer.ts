@@ -4,7 +4,7 @@
 export type ApprovalsReviewer =
   /** The user, by way of a client. */
   | "user"
-  /** An agent that judges the risk, where the policy is `on-request`; the name up to 0.117. */
+  /** An agent that judges the risk, where the policy is `on-request`; the first name. */
   | "guardian_subagent"
-  /** The same, by its newer name. */
+  /** The same, by its later name. Since release 0.140. */
   | "auto_review";

@@ -64,22 +64,19 @@ export type CodexErrorInfo =
   | "threadRollbackFailed"
   /** The sandbox could not be set up or failed. */
   | "sandboxError"
-  /** A limit on use is reached, see `exceededLimit`. Newer than 0.117, whose clients get `other`. */
+  /** A limit on use is reached, see `exceededLimit`. Since release 0.169. */
   | "sessionBudgetExceeded"
-  /** The provider does not know the model. Newer than 0.117, whose clients get `other`. */
+  /** The provider does not know the model. Since release 0.169. */
   | "modelNotFound"
-  /** The provider takes no more requests for a while. Newer than 0.117, whose clients get `other`. */
+  /** The provider takes no more requests for a while. Since release 0.169. */
   | "rateLimitExceeded"
-  /** The provider's rules on security forbid the request. Newer than 0.117, whose clients get `other`. */
+  /** The provider's rules on security forbid the request. Since release 0.140. */
   | "cyberPolicy"
-  /** The provider's rules on biology forbid the request. Newer than 0.117; clients of releases without it get `other`. */
+  /** The provider's rules on biology forbid the request. Since release 0.171. */
   | "bioPolicy"
-  /** The provider has no capacity left for the tier `flex`. Newer than 0.117, whose clients get `other`. */
+  /** The provider has no capacity left for the tier `flex`. Since release 0.169. */
   | "flexUnavailable"
-  /**
-   * The provider has no capacity left where its rules allow the request. Newer than 0.117, whose clients get
-   * `other`.
-   */
+  /** The provider has no capacity left where its rules allow the request. Since release 0.169. */
   | "policyCapacityUnavailable"
   /** Anything without a cause of its own in this list. */
   | "other"

@@ -5,6 +5,6 @@ import type { ConfigRequirements } from "./ConfigRequirements";
 export type ConfigRequirementsReadResponse = {
   /** Null when no source sets any. */
   requirements: ConfigRequirements | null;
-  /** Whether modes may have speeds of their own. */
+  /** Whether modes may have speeds of their own. Since release 0.169. */
   supportsIndependentSpeedModes: boolean;
 };

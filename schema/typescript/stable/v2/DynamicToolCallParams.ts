@@ -9,7 +9,7 @@ export type DynamicToolCallParams = {
   turnId: string;
   /** Id of the call, which is also the id of its `dynamicToolCall` item. */
   callId: string;
-  /** Namespace of the tool; absent if it is in none. Newer than 0.117. */
+  /** Namespace of the tool; absent if it is in none. Since release 0.140. */
   namespace?: string;
   /** Name of the tool, as registered. */
   tool: string;

@@ -4,7 +4,7 @@ import type { DynamicToolNamespace } from "./DynamicToolNamespace";
 
 /** A tool that the client carries out, or several of them. */
 export type DynamicToolSpec =
-  /** Tools that the model calls by the name of their namespace and their own. */
+  /** Tools that the model calls by the name of their namespace and their own. Since release 0.169. */
   | DynamicToolNamespace
   /** A tool of its own. */
   | DynamicToolFunction;

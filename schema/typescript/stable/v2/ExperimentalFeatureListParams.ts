@@ -6,6 +6,6 @@ export type ExperimentalFeatureListParams = {
   cursor?: string | null;
   /** Most flags in the page; null means all, 0 counts as 1. */
   limit?: number | null;
-  /** A loaded thread; the flags are those of the server in any case. */
+  /** A loaded thread; the flags are those of the server in any case. Since release 0.140. */
   threadId?: string | null;
 };

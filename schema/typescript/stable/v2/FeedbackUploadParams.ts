@@ -12,6 +12,6 @@ export type FeedbackUploadParams = {
   includeLogs?: boolean;
   /** Paths of files to attach in any case; unreadable ones are skipped. */
   extraLogFiles?: Array<string> | null;
-  /** What the client wants the report to be found by, from name to value. */
+  /** What the client wants the report to be found by, from name to value. Since release 0.140. */
   tags?: { [key in string]?: string } | null;
 };

@@ -8,7 +8,7 @@ export type FileChangeRequestApprovalParams = {
   turnId: string;
   /** Id of the `fileChange` item, which holds the changes. */
   itemId: string;
-  /** When it was asked, in Unix milliseconds. */
+  /** When it was asked, in Unix milliseconds. Since release 0.140. */
   startedAtMs?: number;
   /** Why approval is needed, in words of the engine; absent without a reason. */
   reason: string | null;

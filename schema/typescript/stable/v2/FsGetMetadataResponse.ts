@@ -6,7 +6,7 @@ export type FsGetMetadataResponse = {
   isDirectory: boolean;
   /** Whether it is a regular file, or a link to one. */
   isFile: boolean;
-  /** Whether the path itself is a link. */
+  /** Whether the path itself is a link. Since release 0.140. */
   isSymlink?: boolean;
   /** Birth time in Unix milliseconds; 0 where the file system keeps none. */
   createdAtMs: number;

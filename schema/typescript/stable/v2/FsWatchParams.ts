@@ -5,6 +5,6 @@ import type { AbsolutePathBuf } from "../AbsolutePathBuf";
 export type FsWatchParams = {
   /** A file, or a folder whose direct children count; it may be missing as yet. */
   path: AbsolutePathBuf;
-  /** Id by which notifications name the watch; absent has the server choose one. */
+  /** Id by which notifications name the watch; absent has the server choose one. Since release 0.140. */
   watchId?: string | null;
 };

@@ -9,6 +9,6 @@ export type GetAccountTokenUsageResponse = {
   dailyUsageBuckets: Array<AccountTokenUsageDailyBucket> | null;
   /** Figures in sum, or a short text. */
   summary: AccountTokenUsageSummary;
-  /** Use of one thread; null if it was not asked for. */
+  /** Use of one thread; null if it was not asked for. Since release 0.169. */
   threadUsage: ThreadUsage | null;
 };

@@ -8,5 +8,5 @@ export type GuardianRiskLevel =
   | "medium"
   /** Serious harm is possible; also assumed when a review fails. */
   | "high"
-  /** Harm that cannot be undone is likely. */
+  /** Harm that cannot be undone is likely. Since release 0.140. */
   | "critical";

@@ -4,6 +4,6 @@
 export type HooksListParams = {
   /** The folders; that of the thread, or the server's own, if there are none. */
   cwds?: Array<string>;
-  /** A loaded thread whose folder is looked at. */
+  /** A loaded thread whose folder is looked at. Since release 0.169. */
   threadId?: string | null;
 };

@@ -9,6 +9,6 @@ export type ItemCompletedNotification = {
   threadId: string;
   /** Turn in which the item began, even if that turn is over. */
   turnId: string;
-  /** When, in Unix milliseconds. */
+  /** When, in Unix milliseconds. Since release 0.140. */
   completedAtMs?: number;
 };

@@ -15,12 +15,12 @@ export type ItemGuardianApprovalReviewCompletedNotification = {
   review: GuardianApprovalReview;
   /** Short description of the action as JSON; null if there is none. */
   action: JsonValue;
-  /** Id of the review. */
+  /** Id of the review. Since release 0.140. */
   reviewId?: string;
-  /** When the review began, in Unix milliseconds. */
+  /** When the review began, in Unix milliseconds. Since release 0.140. */
   startedAtMs?: number;
-  /** When the review ended, in Unix milliseconds. */
+  /** When the review ended, in Unix milliseconds. Since release 0.140. */
   completedAtMs?: number;
-  /** Who decided. */
+  /** Who decided. Since release 0.140. */
   decisionSource?: GuardianDecisionSource;
 };

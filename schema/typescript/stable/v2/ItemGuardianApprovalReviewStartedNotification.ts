@@ -14,8 +14,8 @@ export type ItemGuardianApprovalReviewStartedNotification = {
   review: GuardianApprovalReview;
   /** Short description of the action as JSON; null if there is none. */
   action: JsonValue;
-  /** Id of the review. */
+  /** Id of the review. Since release 0.140. */
   reviewId?: string;
-  /** When the review began, in Unix milliseconds. */
+  /** When the review began, in Unix milliseconds. Since release 0.140. */
   startedAtMs?: number;
 };

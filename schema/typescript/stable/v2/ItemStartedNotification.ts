@@ -9,6 +9,6 @@ export type ItemStartedNotification = {
   threadId: string;
   /** Turn that the item belongs to. */
   turnId: string;
-  /** When, in Unix milliseconds. */
+  /** When, in Unix milliseconds. Since release 0.140. */
   startedAtMs?: number;
 };

@@ -16,7 +16,7 @@ export type ChatgptLoginAccountResponse = {
   authUrl: string;
 };
 
-/** The user has to type in a code; `account/login/completed` tells how it ended. Newer than 0.117. */
+/** The user has to type in a code; `account/login/completed` tells how it ended. Since release 0.140. */
 export type ChatgptDeviceCodeLoginAccountResponse = {
   /** Tells which variant this is. */
   type: "chatgptDeviceCode";

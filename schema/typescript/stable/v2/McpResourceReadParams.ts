@@ -6,17 +6,17 @@ import type { JsonValue } from "../serde_json/JsonValue";
 export type McpResourceReadParams = {
   /** Thread that it concerns. */
   threadId?: string | null;
-  /** Metadata of the MCP server, passed on as it is. */
+  /** Metadata of the MCP server, passed on as it is. Since release 0.169. */
   _meta?: { [key in string]?: JsonValue } | null;
-  /** Connector that the contents come from; null if there is none. */
+  /** Connector that the contents come from; null if there is none. Since release 0.169. */
   connectorId?: string | null;
-  /** Call that the resource belongs to; null if there is none. */
+  /** Call that the resource belongs to; null if there is none. Since release 0.169. */
   originCallId?: string | null;
   /** Configured name of the MCP server. */
   server: string;
-  /** Machine that the MCP server belongs to; absent or null for one that belongs to none. Newer than 0.117. */
+  /** Machine that the MCP server belongs to; absent or null for one that belongs to none. Since release 0.171. */
   environmentId?: string | null;
-  /** What it is applied to. */
+  /** What it is applied to. Since release 0.169. */
   target?: McpResourceReadTarget | null;
   /** Address of the resource. */
   uri: string;

@@ -18,7 +18,7 @@ export type McpServerElicitationRequestParams = (
     /** The fields to fill in. */
     requestedSchema: McpElicitationSchema;
   }
-  /** The user fills in a form that is more than flat fields; only clients that say so are asked. */
+  /** The user fills in a form that is more than flat fields; only clients that say so are asked. Since release 0.169. */
   | {
     /** Tells which variant this is. */
     mode: "openai/form";
@@ -48,6 +48,6 @@ export type McpServerElicitationRequestParams = (
   turnId: string | null;
   /** Name of the MCP server in the configuration. */
   serverName: string;
-  /** Machine that the MCP server belongs to; absent for none. Newer than 0.117. */
+  /** Machine that the MCP server belongs to; absent for none. Since release 0.171. */
   environmentId?: string;
 };

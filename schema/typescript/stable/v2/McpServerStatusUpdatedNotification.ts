@@ -9,8 +9,8 @@ export type McpServerStatusUpdatedNotification = {
   status: McpServerStartupState;
   /** Why it failed, as text for the user; null in all other states. */
   error: string | null;
-  /** The thread. Newer than 0.117. */
+  /** The thread. Since release 0.140. */
   threadId: string | null;
-  /** Machine that it belongs to; null for none. Newer than 0.117. */
+  /** Machine that it belongs to; null for none. Since release 0.171. */
   environmentId: string | null;
 };

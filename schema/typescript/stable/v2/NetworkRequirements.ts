@@ -24,12 +24,12 @@ export type NetworkRequirements = {
   allowUnixSockets?: Array<string> | null;
   /** Whether addresses on this machine and in private networks may be reached. */
   allowLocalBinding?: boolean | null;
-  /** What is done about hosts, by pattern. */
+  /** What is done about hosts, by pattern. Since release 0.140. */
   domains?: { [key in string]?: NetworkDomainPermission } | null;
-  /** Hosts that a person decides about. */
+  /** Hosts that a person decides about. Since release 0.169. */
   reviewDomains?: Array<string> | null;
-  /** Whether the user's own entries do not count. */
+  /** Whether the user's own entries do not count. Since release 0.140. */
   managedAllowedDomainsOnly?: boolean | null;
-  /** What is done about Unix sockets, by path. */
+  /** What is done about Unix sockets, by path. Since release 0.140. */
   unixSockets?: { [key in string]?: NetworkUnixSocketPermission } | null;
 };

@@ -22,8 +22,8 @@ export type PluginDetail = {
   apps: Array<AppSummary>;
   /** Names of the MCP servers it brings along. */
   mcpServers: Array<string>;
-  /** Hooks it brings along. Newer than 0.117. */
+  /** Hooks it brings along. Since release 0.140. */
   hooks?: Array<PluginHookSummary>;
-  /** Apps that a service makes for an account; always empty for plugins on this machine. Newer than 0.117. */
+  /** Apps that a service makes for an account; always empty for plugins on this machine. Since release 0.140. */
   appTemplates?: Array<JsonValue>;
 };

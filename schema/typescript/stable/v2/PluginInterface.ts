@@ -29,10 +29,10 @@ export type PluginInterface = {
   composerIcon: AbsolutePathBuf | null;
   /** Path of the image for lists and details. */
   logo: AbsolutePathBuf | null;
-  /** Path of the image for lists and details on dark backgrounds. Newer than 0.117. */
+  /** Path of the image for lists and details on dark backgrounds. Since release 0.169. */
   logoDark?: AbsolutePathBuf;
   /** Paths of pictures of the plugin at work. */
   screenshots: Array<AbsolutePathBuf>;
-  /** Addresses of pictures; empty for plugins on this machine. Newer than 0.117. */
+  /** Addresses of pictures; empty for plugins on this machine. Since release 0.140. */
   screenshotUrls?: Array<string>;
 };

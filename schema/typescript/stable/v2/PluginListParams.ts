@@ -8,8 +8,8 @@ export type PluginListParams = {
   cwds?: Array<AbsolutePathBuf> | null;
   /** First make installed plugins match the ChatGPT account; a failure is only reported. */
   forceRemoteSync?: boolean;
-  /** Kinds of marketplaces to list; absent or null takes those on this machine. Newer than 0.117. */
+  /** Kinds of marketplaces to list; absent or null takes those on this machine. Since release 0.140. */
   marketplaceKinds?: Array<PluginListMarketplaceKind> | null;
-  /** Without effect: the files are read each time. Newer than 0.117. */
+  /** Without effect: the files are read each time. Since release 0.169. */
   forceRefetch?: boolean | null;
 };

@@ -9,7 +9,7 @@ export type LocalPluginSource = {
   path: AbsolutePathBuf;
 };
 
-/** A repository. Newer than 0.117. */
+/** A repository. Since release 0.140. */
 export type GitPluginSource = {
   /** Tells which variant this is. */
   type: "git";

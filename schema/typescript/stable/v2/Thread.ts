@@ -13,39 +13,39 @@ import type { Turn } from "./Turn";
 export type Thread = {
   /** UUID that names the thread in every request and notification about it. */
   id: string;
-  /** The session that the thread belongs to, which is named by the thread itself. */
+  /** The session that the thread belongs to, which is named by the thread itself. Since release 0.140. */
   sessionId?: string;
-  /** Thread that this one began as a copy of; absent if it did not, or if that is not known. */
+  /** Thread that this one began as a copy of; absent if it did not, or if that is not known. Since release 0.140. */
   forkedFromId?: string;
-  /** Slug of the model that the thread last used; absent where it was not looked up. */
+  /** Slug of the model that the thread last used; absent where it was not looked up. Since release 0.169. */
   model?: string;
-  /** Thread that this one is a side thread of; null if it is none. */
+  /** Thread that this one is a side thread of; null if it is none. Since release 0.169. */
   attachedToThreadId: string | null;
-  /** Project that the thread is filed under; null if it is in none. */
+  /** Project that the thread is filed under; null if it is in none. Since release 0.169. */
   projectId: string | null;
-  /** Section that the thread is in; null if it is in none. */
+  /** Section that the thread is in; null if it is in none. Since release 0.169. */
   section: ThreadSection | null;
-  /** Since when it is in that section, in Unix seconds; null if it is in none. */
+  /** Since when it is in that section, in Unix seconds; null if it is in none. Since release 0.169. */
   sectionEnteredAt: number | null;
-  /** Name of the client that created the thread; absent if that is not known. */
+  /** Name of the client that created the thread; absent if that is not known. Since release 0.169. */
   originator?: string;
-  /** Further values: always null here. */
+  /** Further values: always null here. Since release 0.169. */
   extra: ThreadExtra | null;
-  /** A switch of the client; null but in the reply to `thread/start` that sets it. */
+  /** A switch of the client; null but in the reply to `thread/start` that sets it. Since release 0.169. */
   daybreakEnabled: boolean | null;
-  /** Thread that spawned this one; absent for every other thread. */
+  /** Thread that spawned this one; absent for every other thread. Since release 0.140. */
   parentThreadId?: string;
-  /** What the client said on starting the thread that it is for; absent where it is not loaded. */
+  /** What the client said on starting the thread that it is for; absent where it is not loaded. Since release 0.140. */
   threadSource?: string;
-  /** How clients read the history: in pages of turns and items. */
+  /** How clients read the history: in pages of turns and items. Since release 0.169. */
   historyMode?: ThreadHistoryMode;
-  /** Effort that the model was last told to spend; absent without one. */
+  /** Effort that the model was last told to spend; absent without one. Since release 0.169. */
   reasoningEffort?: ReasoningEffort;
-  /** Where its commands run, which is this machine; absent where the thread is not loaded. */
+  /** Where its commands run, which is this machine; absent where the thread is not loaded. Since release 0.169. */
   environments?: Array<ThreadEnvironment>;
-  /** Whether people may talk to it; absent where the thread is not loaded. */
+  /** Whether people may talk to it; absent where the thread is not loaded. Since release 0.169. */
   canAcceptDirectInput?: boolean;
-  /** When the thread last changed, in Unix seconds, as lists by `recency_at` have it. */
+  /** When the thread last changed, in Unix seconds, as lists by `recency_at` have it. Since release 0.169. */
   recencyAt?: number;
   /** Text of the first user message at full length; empty while there is none. */
   preview: string;

@@ -31,10 +31,10 @@ export type ThreadForkParams = {
   developerInstructions?: string | null;
   /** Whether to keep the new thread in memory and write nothing to disk; false by default. */
   ephemeral?: boolean;
-  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
+  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. Since release 0.140. */
   excludeTurns?: boolean;
-  /** What the fork is for, in the client's words; returned with the thread. */
+  /** What the fork is for, in the client's words; returned with the thread. Since release 0.140. */
   threadSource?: string | null;
-  /** Last turn to copy; absent copies all of them. */
+  /** Last turn to copy; absent copies all of them. Since release 0.169. */
   lastTurnId?: string | null;
 };

@@ -5,6 +5,6 @@ import type { ThreadGoalMutationOrigin } from "./ThreadGoalMutationOrigin";
 export type ThreadGoalClearParams = {
   /** Thread that it concerns. */
   threadId: string;
-  /** Who asked for it. */
+  /** Who asked for it. Since release 0.169. */
   origin?: ThreadGoalMutationOrigin | null;
 };

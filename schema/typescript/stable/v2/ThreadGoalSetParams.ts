@@ -8,7 +8,7 @@ export type ThreadGoalSetParams = {
   threadId: string;
   /** What the thread works towards, at most 4,000 characters. */
   objective?: string | null;
-  /** Who asked for it. */
+  /** Who asked for it. Since release 0.169. */
   origin?: ThreadGoalMutationOrigin | null;
   /** State that it is in. */
   status?: ThreadGoalStatus | null;

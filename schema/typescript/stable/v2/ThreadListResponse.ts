@@ -10,9 +10,9 @@ export type ThreadListResponse = {
   nextCursor: string | null;
   /**
    * Where a list in the other direction begins, this page's first thread included, and perhaps
-   * others of the same second; absent if the page is empty.
+   * others of the same second; absent if the page is empty. Since release 0.140.
    */
   backwardsCursor?: string;
-  /** What of the threads is unread, by their ids; agents are left out. */
+  /** What of the threads is unread, by their ids; agents are left out. Since release 0.169. */
   readStates: { [key in string]?: ThreadReadState };
 };

@@ -6,6 +6,6 @@ import type { ThreadReadState } from "./ThreadReadState";
 export type ThreadReadResponse = {
   /** The thread, with turns only if they were asked for. */
   thread: Thread;
-  /** What of the thread is unread; null if it was never written or is an agent. */
+  /** What of the thread is unread; null if it was never written or is an agent. Since release 0.169. */
   readState: ThreadReadState | null;
 };

@@ -7,7 +7,7 @@ export type ThreadRealtimeStartedNotification = {
   threadId: string;
   /** Id of the session at the provider; null if it has none. */
   sessionId: string | null;
-  /** The same, as newer clients name it. */
+  /** The same, by its later name. Since release 0.140. */
   realtimeSessionId?: string;
   /** Dialect of the provider's protocol that is spoken. */
   version: RealtimeConversationVersion;

@@ -32,6 +32,6 @@ export type ThreadResumeParams = {
   developerInstructions?: string | null;
   /** Tone of the model's instructions; ignored for models without a choice of tones. */
   personality?: Personality | null;
-  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. */
+  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. Since release 0.140. */
   excludeTurns?: boolean;
 };

@@ -6,7 +6,7 @@ export type ThreadSortKey =
   | "created_at"
   /** When the thread last changed. */
   | "updated_at"
-  /** The same here: a thread's `recencyAt` is when it last changed. */
+  /** The same here: a thread's `recencyAt` is when it last changed. Since release 0.169. */
   | "recency_at"
-  /** Place within a section, which has to be named by `sectionId`. */
+  /** Place within a section, which has to be named by `sectionId`. Since release 0.169. */
   | "section_position";

@@ -22,13 +22,13 @@ export type ThreadStartParams = {
   approvalsReviewer?: ApprovalsReviewer | null;
   /** Sandbox mode for commands; its details come from the configuration. */
   sandbox?: SandboxMode | null;
-  /** How the session came about, in the client's words; accepted without an effect. */
+  /** How the session came about, in the client's words; accepted without an effect. Since release 0.140. */
   sessionStartSource?: string | null;
   /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
   config?: { [key in string]?: JsonValue } | null;
   /** Tag that marks the thread in metrics; changes nothing else. */
   serviceName?: string | null;
-  /** What the thread is for, in the client's words, such as `user`; told with the thread. */
+  /** What the thread is for, in the client's words, such as `user`; told with the thread. Since release 0.140. */
   threadSource?: string | null;
   /** Text to send as system instructions in place of the model's own. */
   baseInstructions?: string | null;

@@ -11,6 +11,6 @@ export type ToolRequestUserInputParams = {
   itemId: string;
   /** Questions to show together, in order. */
   questions: Array<ToolRequestUserInputQuestion>;
-  /** Whether the turn waits for the answers, which it always does. */
+  /** Whether the turn waits for the answers, which it always does. Since release 0.169. */
   isBlocking?: boolean;
 };

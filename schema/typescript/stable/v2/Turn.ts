@@ -8,7 +8,7 @@ import type { TurnStatus } from "./TurnStatus";
 export type Turn = {
   /** Id of the turn, unique within its thread. */
   id: string;
-  /** First turn of the work that this one belongs to: its own id unless an agent runs it. */
+  /** First turn of the work that this one belongs to: its own id unless an agent runs it. Since release 0.169. */
   rootTurnId?: string;
   /** What happened, in order; filled only in histories, else notifications bring the items. */
   items: Array<ThreadItem>;
@@ -16,12 +16,12 @@ export type Turn = {
   status: TurnStatus;
   /** Why the turn failed; null in every other status. */
   error: TurnError | null;
-  /** When it started, in Unix seconds; absent until then, and where that is not known. */
+  /** When it started, in Unix seconds; absent until then, and where that is not known. Since release 0.140. */
   startedAt?: number;
-  /** When it ended, in Unix seconds; absent until then, and where that is not known. */
+  /** When it ended, in Unix seconds; absent until then, and where that is not known. Since release 0.140. */
   completedAt?: number;
-  /** How long it took, in milliseconds; absent until it ended, and where that is not known. */
+  /** How long it took, in milliseconds; absent until it ended, and where that is not known. Since release 0.140. */
   durationMs?: number;
-  /** How much of the items is here; absent means all of them. */
+  /** How much of the items is here; absent means all of them. Since release 0.140. */
   itemsView?: TurnItemsView;
 };

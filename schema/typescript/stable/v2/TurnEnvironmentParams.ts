@@ -6,6 +6,6 @@ export type TurnEnvironmentParams = {
   cwd: string;
   /** Machine: `local` is the one that the server runs on. */
   environmentId: string;
-  /** Folders that the thread is about. */
+  /** Folders that the thread is about. Since release 0.169. */
   runtimeWorkspaceRoots?: Array<string> | null;
 };

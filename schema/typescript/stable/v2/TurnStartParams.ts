@@ -16,7 +16,7 @@ export type TurnStartParams = {
   threadId: string;
   /** What the user says, 1,048,576 characters of text at most; empty only with `toolOutput`. */
   input: Array<UserInput>;
-  /** What a tool of the client answered, in place of an input. Newer than 0.117. */
+  /** What a tool of the client answered, in place of an input. Since release 0.169. */
   toolOutput?: TurnToolOutput | null;
   /** Working directory from now on; absent or null keeps the current one. */
   cwd?: string | null;
@@ -30,7 +30,7 @@ export type TurnStartParams = {
   model?: string | null;
   /** Processing tier from now on: absent keeps the current one, null clears it. */
   serviceTier?: ServiceTier | null;
-  /** Processing tier of this turn alone; absent or null takes that of the thread. */
+  /** Processing tier of this turn alone; absent or null takes that of the thread. Since release 0.169. */
   serviceTierForTurn?: ServiceTier | null;
   /** Effort the model should spend from now on; absent or null keeps the current one. */
   effort?: ReasoningEffort | null;
@@ -40,14 +40,14 @@ export type TurnStartParams = {
   personality?: Personality | null;
   /** JSON Schema that the final message of this turn alone must follow; absent or null is none. */
   outputSchema?: JsonValue;
-  /** The client's own id of the message; comes back as `clientId` of its item. */
+  /** The client's own id of the message; comes back as `clientId` of its item. Since release 0.140. */
   clientUserMessageId?: string | null;
-  /** Plugins that are switched off from now on; absent or null keeps the current ones. */
+  /** Plugins that are switched off from now on; absent or null keeps the current ones. Since release 0.169. */
   disabledPluginIds?: Array<string> | null;
-  /** What caused the turn, in the client's words, such as `user`. */
+  /** What caused the turn, in the client's words, such as `user`. Since release 0.169. */
   turnTrigger?: string | null;
-  /** Turn that this one continues; absent or null if there is none. */
+  /** Turn that this one continues; absent or null if there is none. Since release 0.169. */
   parentTurnId?: string | null;
-  /** First turn of the work that this one belongs to; absent or null makes it this one. */
+  /** First turn of the work that this one belongs to; absent or null makes it this one. Since release 0.169. */
   rootTurnId?: string | null;
 };

@@ -9,6 +9,6 @@ export type TurnSteerParams = {
   input: Array<UserInput>;
   /** Turn that the client takes to be running; the request fails if it is not. */
   expectedTurnId: string;
-  /** The client's own id of the message; comes back as `clientId` of its item. */
+  /** The client's own id of the message; comes back as `clientId` of its item. Since release 0.140. */
   clientUserMessageId?: string | null;
 };

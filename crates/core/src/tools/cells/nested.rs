@@ -156,7 +156,7 @@ fn is_in(namespace: &str, scope: Option<&str>, name: &str) -> bool {
     scope == Some(namespace) || of_server()
 }
 
-/// Scripts know the tools for agents by the namespace that they have in newer programs.
+/// Scripts know the tools for agents by the namespace in which some models call them.
 fn manages_agents_or_waits(name: &str) -> bool {
     name == "wait_agent" || manages_agents(name)
 }

@@ -19,8 +19,8 @@ use messages::MessageTool;
 use spawn_agent::SpawnTeamAgentTool;
 use wait_agent::WaitForMailTool;
 
-/// The namespace that newer programs give the tools.
-pub(super) const NEWER_NAMESPACE: &str = "collaboration";
+/// The namespace in which some models call the tools.
+pub(super) const NAMESPACE: &str = "collaboration";
 
 /// All tools, in the order in which they are offered.
 pub(super) fn tools(

@@ -1,18 +1,18 @@
-//! The features of release 0.169. Some of them are not in this program.
+//! The features that lists for clients of later releases name. Some of them are not in this program.
 //!
 //! Settings for those are accepted without effect, and lists name them as removed, so that a configuration of another
 //! release is used as it is.
 
 use super::Feature;
 
-/// Whether a key is that of a feature of 0.169 which is not in this program.
+/// Whether a key is that of a listed feature which is not in this program.
 #[must_use]
 pub fn is_without_effect(key: &str) -> bool {
-    FEATURES_OF_0_169.contains(&key) && Feature::parse(key).is_none()
+    LISTED_FEATURES.contains(&key) && Feature::parse(key).is_none()
 }
 
-/// The features that 0.169 offers to users for trying out; clients expect texts for these.
-pub const BETA_IN_0_169: &[&str] = &[
+/// The listed features that are offered to users for trying out; clients expect texts for these.
+pub const LISTED_BETA_FEATURES: &[&str] = &[
     "analytics_plan_history",
     "login_shell_package_path",
     "network_proxy",
@@ -20,8 +20,8 @@ pub const BETA_IN_0_169: &[&str] = &[
     "respect_system_proxy",
 ];
 
-/// All keys, in the order in which 0.169 lists them.
-pub const FEATURES_OF_0_169: &[&str] = &[
+/// All keys, in the order in which they are listed.
+pub const LISTED_FEATURES: &[&str] = &[
     "analytics_plan_history",
     "cli_resume_account_check",
     "daemon_auto_start",
@@ -248,7 +248,7 @@ mod tests {
         let others: Vec<_> = Feature::ALL.iter().map(|feature| feature.key()).collect();
         let others: Vec<_> = others
             .into_iter()
-            .filter(|key| !FEATURES_OF_0_169.contains(key))
+            .filter(|key| !LISTED_FEATURES.contains(key))
             .collect();
         assert_eq!(
             others,
@@ -263,9 +263,9 @@ mod tests {
         assert!(!is_without_effect("hooks"));
         assert!(!is_without_effect("nope"));
         assert!(
-            BETA_IN_0_169
+            LISTED_BETA_FEATURES
                 .iter()
-                .all(|key| FEATURES_OF_0_169.contains(key))
+                .all(|key| LISTED_FEATURES.contains(key))
         );
     }
 }
