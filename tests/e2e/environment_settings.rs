@@ -299,7 +299,6 @@ async fn a_machine_of_namespaces_is_reached_over_standard_streams() {
         .arg("mount -t tmpfs none /mnt")
         .output();
     if !tried.is_ok_and(|tried| tried.status.success()) {
-        #[allow(clippy::print_stderr)] // Why nothing was tested.
         {
             eprintln!("skipped: no machine can be made of namespaces here");
         }

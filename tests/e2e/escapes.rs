@@ -299,7 +299,7 @@ fn a_patch_does_not_reach_the_memory_of_another_process() {
 /// Succeeds if it may trace the victim, or be traced.
 #[test]
 #[ignore = "a program that scripts in `REACHES` start"]
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "calls of the system")]
 fn attacker() {
     let victim = std::env::var_os("VICTIM").unwrap();
     let victim: libc::pid_t = victim.to_str().unwrap().parse().unwrap();

@@ -1,7 +1,11 @@
 //! End-to-end tests: they drive the built binary as its users do, and hold the repository to its own
 //! rules.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // A test may panic and speak.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test may panic and speak"
+)]
 
 #[cfg(target_os = "linux")]
 mod accepted_input;

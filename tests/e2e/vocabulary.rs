@@ -222,6 +222,44 @@ fn names_have_no_picture_words() {
     );
 }
 
+/// Where releases of clients are decided or described: the dialects, the marks of the vocabularies, the settings, the
+/// words of the command line.
+const OF_RELEASES: [&str; 8] = [
+    "crates/app-server-protocol",
+    "crates/cli/src/app_server.rs",
+    "crates/cli/src/generate.rs",
+    "crates/cli/src/trace_convert.rs",
+    "crates/config/src/schema",
+    "crates/projection/src/dialect/",
+    "crates/protocol/src/release.rs",
+    "crates/test-support/",
+];
+
+#[test]
+fn releases_of_clients_are_named_where_they_are_decided() {
+    let mut problems = BTreeSet::new();
+    for file in sources() {
+        let shown = file.strip_prefix(repository()).unwrap().to_str().unwrap();
+        let is_test = |part: &str| shown.contains(part);
+        if OF_RELEASES.iter().any(|place| shown.starts_with(place))
+            || ["tests", "simulator"].into_iter().any(is_test)
+        {
+            continue;
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        let code = text.lines().take_while(|line| *line != "mod tests {");
+        for (index, line) in code.enumerate() {
+            let is_mark = line.contains("since(") || line.contains("until(");
+            let releases = ["0.117", "0.140", "0.169", "0.170", "0.171"];
+            if !is_mark && releases.iter().any(|release| line.contains(release)) {
+                problems.insert(format!("{shown}:{}: {}", index + 1, line.trim()));
+            }
+        }
+    }
+    let advice = "ask the dialect of a connection for a behaviour, and say what something is";
+    assert_none(&problems, advice);
+}
+
 #[test]
 fn a_type_name_has_at_most_two_definitions() {
     let mut places = BTreeMap::<String, Vec<String>>::new();

@@ -1,7 +1,11 @@
 //! Times reading and writing the two messages that matter most: the largest one, a `thread/read`
 //! response of 400 KB, and the most frequent one, a delta of 120 bytes.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // A program that prints figures.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a program that prints figures"
+)]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@ use std::{fs, io};
 
 use codex_app_server_protocol::export::Catalogue;
 
-#[allow(clippy::unwrap_used)] // Of the tests.
+#[expect(clippy::unwrap_used, reason = "of the tests")]
 #[path = "../tests/it/checked_in.rs"]
 mod checked_in;
 

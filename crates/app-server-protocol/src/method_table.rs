@@ -273,7 +273,6 @@ macro_rules! method_enum {
 
         #[doc = concat!("The result of a [`", stringify!($request), "`].")]
         #[derive(Clone, Debug, PartialEq)]
-        #[allow(clippy::large_enum_variant)] // Moved once, from whoever answers to the writer.
         pub enum $answer {
             $( #[doc = concat!("The result of `", $name, "`.")] $variant($response), )*
         }
@@ -346,7 +345,6 @@ macro_rules! method_enum {
     ) => {
         $(#[$meta])*
         #[derive(Clone, Debug, PartialEq)]
-        #[allow(clippy::large_enum_variant)] // Moved once, from the reader to its handler.
         pub enum $messages {
             $( #[doc = $description] $variant($params), )*
         }

@@ -212,5 +212,4 @@ struct Admitted {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

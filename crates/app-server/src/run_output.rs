@@ -102,7 +102,6 @@ fn template(id: &str, stream: CommandExecOutputStream, cap_reached: bool) -> Opt
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

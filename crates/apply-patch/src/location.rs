@@ -81,8 +81,6 @@ fn through(_: &File) -> PathBuf {
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    #![allow(clippy::unwrap_used)]
-
     use std::fs;
     use std::os::unix::fs::symlink;
 

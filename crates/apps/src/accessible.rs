@@ -68,7 +68,6 @@ pub fn accessible_apps(tools: &[Tool]) -> Vec<App> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use serde_json::{Value, json};
 

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 /// An app.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[allow(missing_docs, reason = "the members of the directory")]
 pub struct App {
     /// The id, by which sources are merged.
     pub id: String,

@@ -14,7 +14,6 @@ const FEATURED_FRESH: Duration = Duration::from_secs(3 * 60 * 60);
 
 /// The account that lists are of.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct AccountKey {
     pub account_id: Option<String>,
     pub user_id: Option<String>,

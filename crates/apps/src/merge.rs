@@ -70,7 +70,6 @@ fn complete(known: &mut App, app: &App) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -20,7 +20,6 @@ pub enum ToolApprovalRule {
 
 /// What holds for apps without own settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct AppDefaults {
     pub enabled: bool,
     pub destructive_enabled: bool,
@@ -39,7 +38,6 @@ impl Default for AppDefaults {
 
 /// The settings of one app.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct AppRule {
     pub enabled: bool,
     pub destructive_enabled: Option<bool>,
@@ -52,7 +50,6 @@ pub struct AppRule {
 
 /// The settings of one tool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub struct AppToolRule {
     pub enabled: Option<bool>,
     pub approval: Option<ToolApprovalRule>,
@@ -123,7 +120,6 @@ impl AppRules {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use serde_json::{Value, json};
 

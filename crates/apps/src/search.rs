@@ -39,7 +39,7 @@ impl TextIndex {
     /// The positions of the texts that fit best, the best first. A text without a word of the query is not among them.
     #[must_use]
     pub fn best(&self, query: &str, limit: usize) -> Vec<usize> {
-        #[allow(clippy::cast_precision_loss, reason = "far below 2^52 texts")]
+        #[expect(clippy::cast_precision_loss, reason = "far below 2^52 texts")]
         let count = self.lengths.len() as f64;
         let average = self.lengths.iter().sum::<f64>() / count.max(1.0);
         let mut scores: HashMap<usize, f64> = HashMap::new();
@@ -47,7 +47,7 @@ impl TextIndex {
             let Some(texts) = self.texts_of_word.get(&word) else {
                 continue;
             };
-            #[allow(clippy::cast_precision_loss, reason = "far below 2^52 texts")]
+            #[expect(clippy::cast_precision_loss, reason = "far below 2^52 texts")]
             let known = texts.len() as f64;
             let rarity = (1.0 + (count - known + 0.5) / (known + 0.5)).ln();
             for (position, occurrences) in texts {

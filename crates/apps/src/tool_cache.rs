@@ -79,7 +79,6 @@ fn may_be_kept(tool: &Tool) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -29,7 +29,11 @@ pub(crate) fn facts(path: &Path) -> io::Result<FileFacts> {
     Ok(facts_of(&rustix::fs::stat(path)?))
 }
 
-#[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap)]
+#[expect(
+    clippy::unnecessary_cast,
+    clippy::cast_possible_wrap,
+    reason = "the types differ by system"
+)]
 fn facts_of(stat: &Stat) -> FileFacts {
     let nanoseconds =
         |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);
@@ -298,7 +302,6 @@ fn mode_of(mode: u32) -> Mode {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};

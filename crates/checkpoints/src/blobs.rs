@@ -205,7 +205,6 @@ fn tempfile_in(folder: &Path) -> io::Result<(File, PathBuf)> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

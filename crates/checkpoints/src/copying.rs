@@ -184,7 +184,6 @@ pub(crate) fn read(file: &mut File, limit: u64) -> io::Result<Option<Vec<u8>>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
 

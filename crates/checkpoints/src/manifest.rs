@@ -257,7 +257,6 @@ pub(crate) fn contents(checkpoints: &[Checkpoint]) -> impl Iterator<Item = (Cont
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

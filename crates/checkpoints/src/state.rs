@@ -248,7 +248,6 @@ pub(crate) mod stored_paths {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

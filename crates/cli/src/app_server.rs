@@ -12,6 +12,7 @@ use codex_scenario::Scenario;
 use codex_transport::Service;
 
 use crate::listen_flags::{ListenFlags, ListenTransport};
+use crate::print::note;
 use crate::settings_flags::SettingsFlags;
 use crate::{daemon, generate};
 use codex_engine_host::host::{EngineHost, HostPurpose};
@@ -187,19 +188,18 @@ pub(crate) async fn server(
 }
 
 /// Prints the addresses to standard error, where a caller that asked for any port can read them.
-#[allow(clippy::print_stderr)]
 fn announce(name: &str, listener: &Listener, listen: &Listen) {
-    eprintln!("{name}");
+    note(name);
     let Some(address) = listener.tcp_address() else {
-        return eprintln!("  listening on: {listen}");
+        return note(format_args!("  listening on: {listen}"));
     };
-    eprintln!("  listening on: ws://{address}");
-    eprintln!("  readyz: http://{address}/readyz");
-    eprintln!("  healthz: http://{address}/healthz");
+    note(format_args!("  listening on: ws://{address}"));
+    note(format_args!("  readyz: http://{address}/readyz"));
+    note(format_args!("  healthz: http://{address}/healthz"));
     if address.ip().is_loopback() {
-        eprintln!(
+        note(format_args!(
             "  note: only this machine can connect; forward the port to connect from another"
-        );
+        ));
     }
 }
 

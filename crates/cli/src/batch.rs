@@ -1,6 +1,5 @@
 //! `codex batch`: many tasks, here or on a scheduler.
 
-mod answer;
 mod create;
 mod progress;
 mod run;
@@ -12,7 +11,7 @@ use std::process::ExitCode;
 use clap::{Args, Subcommand};
 use codex_batch::{BatchFolder, RowStatus, collect};
 
-use self::answer::say;
+use crate::print::answer;
 use crate::settings_flags::SettingsFlags;
 
 #[derive(Debug, Args)]
@@ -62,7 +61,7 @@ pub(crate) fn run(arguments: BatchArguments, settings: &SettingsFlags) -> anyhow
         BatchCommand::Status(arguments) => progress::show(&arguments).map(success),
         BatchCommand::Collect(FolderArguments { folder }) => {
             let collected = collect(&BatchFolder::open(&folder)?)?;
-            say(&format!(
+            answer(format!(
                 "{} rows have a result, {} have none.\n{}\n{}\n{}",
                 collected.finished,
                 collected.unfinished,
@@ -75,7 +74,7 @@ pub(crate) fn run(arguments: BatchArguments, settings: &SettingsFlags) -> anyhow
         BatchCommand::Retry(RetryArguments { folder, failed: _ }) => {
             let folder = BatchFolder::open(&folder)?;
             let count = folder.retry(|result| result.status != RowStatus::Passed)?;
-            say(&format!(
+            answer(format!(
                 "{count} rows are tried again by the next `codex batch run`."
             ));
             Ok(ExitCode::SUCCESS)

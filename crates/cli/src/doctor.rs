@@ -14,6 +14,7 @@ use codex_sandbox::{EnforcementLevels, Namespaces, NetworkMode};
 use codex_thread_store::{IndexState, Inspection, inspect};
 use serde_json::{Value, json};
 
+use crate::print::answer_text;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::carriers::script_command;
 use codex_engine_host::{mcp_servers, wiring};
@@ -36,10 +37,7 @@ pub(crate) fn run(arguments: &DoctorArguments, settings: &SettingsFlags) -> Exit
     } else {
         as_text(&findings)
     };
-    #[allow(clippy::print_stdout)] // What the command answers.
-    {
-        print!("{text}");
-    }
+    answer_text(&text);
     if findings
         .iter()
         .any(|finding| finding.state == FindingState::Error)

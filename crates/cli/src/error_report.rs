@@ -1,5 +1,7 @@
 //! What the program says when it fails.
 
+use crate::print::note;
+
 /// Prints an error with its causes in one line. Some errors already include their cause.
 pub(crate) fn report(error: &anyhow::Error) {
     let mut message = error.to_string();
@@ -8,8 +10,5 @@ pub(crate) fn report(error: &anyhow::Error) {
             message = format!("{message}: {cause}");
         }
     }
-    #[allow(clippy::print_stderr)] // What the program says when it fails.
-    {
-        eprintln!("error: {message}");
-    }
+    note(format_args!("error: {message}"));
 }

@@ -21,6 +21,7 @@ pub(crate) use arguments::{ExecArguments, ReviewArguments, StoredArguments};
 use arguments::{ExecCommand, ExecOptions, StoredThread, ThreadChoice};
 use follow::TurnPrinter;
 
+use crate::print::note;
 use crate::settings_flags::SettingsFlags;
 use crate::{app_server, connected_server, environment};
 use codex_engine_host::environment::named_path;
@@ -273,13 +274,10 @@ fn plan(
 async fn note_missing_login(client: &mut Client) -> anyhow::Result<()> {
     let read = client.call("account/read", &json!({})).await?;
     if read["account"].is_null() && read["requiresOpenaiAuth"] == true {
-        #[allow(clippy::print_stderr)] // For people, beside the progress.
-        {
-            eprintln!(
-                "note: nobody is logged in to the model service. `codex login` does that; \
-                 -c model_provider=NAME takes another one; --scenario FILE needs none."
-            );
-        }
+        note(
+            "note: nobody is logged in to the model service. `codex login` does that; \
+             -c model_provider=NAME takes another one; --scenario FILE needs none.",
+        );
     }
     Ok(())
 }

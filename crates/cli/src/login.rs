@@ -10,6 +10,7 @@ use codex_config::{Config, RequestParams};
 use codex_login::{Accounts, BrowserLoginError, LoginError};
 use codex_protocol::AuthMode;
 
+use crate::print::note;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::browser::open_browser;
 use codex_engine_host::resources::EngineResources;
@@ -68,7 +69,7 @@ pub(crate) fn run(
         return Ok(status(machine.accounts(), &config));
     }
     if arguments.api_key.is_some() {
-        say(
+        note(
             "A key on the command line is seen by other programs. Pipe it in: codex login --with-api-key",
         );
         return Ok(ExitCode::FAILURE);
@@ -84,11 +85,11 @@ pub(crate) fn run(
     let (what, outcome) = log_in(arguments, machine.accounts())?;
     match outcome {
         Ok(()) => {
-            say("Successfully logged in");
+            note("Successfully logged in");
             Ok(ExitCode::SUCCESS)
         }
         Err(why) => {
-            say(&format!("Error logging in{what}: {why}"));
+            note(format!("Error logging in{what}: {why}"));
             Ok(ExitCode::FAILURE)
         }
     }
@@ -100,11 +101,11 @@ pub(crate) fn log_out(settings: &SettingsFlags) -> anyhow::Result<ExitCode> {
     let logged_out = match machine.accounts().log_out() {
         Ok(logged_out) => logged_out,
         Err(error) => {
-            say(&format!("Error logging out: {error}"));
+            note(format!("Error logging out: {error}"));
             return Ok(ExitCode::FAILURE);
         }
     };
-    say(if logged_out.was_logged_in {
+    note(if logged_out.was_logged_in {
         "Successfully logged out"
     } else {
         "Not logged in"
@@ -165,7 +166,7 @@ fn read_secret(flag: &str, what: &str) -> anyhow::Result<String> {
 async fn with_browser(accounts: &Arc<Accounts>, open: bool) -> Result<(), String> {
     let started = accounts.log_in_with_browser(wiring::ORIGINATOR).await;
     let started = started.map_err(|error| error.to_string())?;
-    say(&format!(
+    note(format!(
         "Sign in with a browser at this address:\n\n{}\n",
         started.auth_url
     ));
@@ -181,7 +182,7 @@ async fn with_browser(accounts: &Arc<Accounts>, open: bool) -> Result<(), String
 
 async fn with_device(accounts: &Arc<Accounts>) -> Result<(), LoginError> {
     let code = accounts.device_code().await?;
-    say(&format!(
+    note(format!(
         "Open {} on any device and type in this code:\n\n    {}\n",
         code.verification_url, code.user_code
     ));
@@ -191,20 +192,20 @@ async fn with_device(accounts: &Arc<Accounts>) -> Result<(), LoginError> {
 fn status(accounts: &Accounts, config: &Config) -> ExitCode {
     match accounts.login() {
         Some(login) if login.mode() == AuthMode::PersonalAccessToken => {
-            say("Logged in using a personal access token");
+            note("Logged in using a personal access token");
         }
         Some(login) if login.mode() == AuthMode::Apikey => {
             let key = masked(login.token().reveal());
-            say(&format!("Logged in using an API key - {key}"));
+            note(format!("Logged in using an API key - {key}"));
         }
-        Some(_) => say("Logged in using ChatGPT"),
+        Some(_) => note("Logged in using ChatGPT"),
         None if !config.model.provider.requires_openai_auth => {
-            say("Not logged in; the configured provider needs no login");
+            note("Not logged in; the configured provider needs no login");
         }
         None => {
-            say("Not logged in");
+            note("Not logged in");
             if let Some(problem) = accounts.problem() {
-                say(&problem);
+                note(&problem);
             }
             return ExitCode::FAILURE;
         }
@@ -221,12 +222,6 @@ fn masked(key: &str) -> String {
     let start: String = characters[..8].iter().collect();
     let end: String = characters[characters.len() - 5..].iter().collect();
     format!("{start}***{end}")
-}
-
-/// Prints a message for the user to standard error, because programs read standard output.
-#[allow(clippy::print_stderr)]
-fn say(text: &str) {
-    eprintln!("{text}");
 }
 
 #[cfg(test)]

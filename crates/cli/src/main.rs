@@ -34,6 +34,7 @@ mod other_commands;
 mod other_flags;
 mod output;
 mod plugin;
+mod print;
 mod profile;
 mod programs;
 mod prompt_input;

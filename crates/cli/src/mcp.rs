@@ -21,6 +21,7 @@ use codex_mcp_client::{
 };
 use toml::Table;
 
+use crate::print::answer_text;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::browser::open_browser;
 use codex_engine_host::resources::EngineResources;
@@ -186,7 +187,7 @@ fn list(flags: &Overrides, json: bool) -> anyhow::Result<()> {
             },
         )
         .collect();
-    print(&if json {
+    answer_text(&if json {
         listing::as_json(&entries)
     } else {
         listing::as_tables(&entries)
@@ -202,7 +203,7 @@ fn get(name: &str, flags: &Overrides, json: bool) -> anyhow::Result<()> {
         disabled_reason: disabled_reason(&config, name),
         authorization: None,
     };
-    print(&if json {
+    answer_text(&if json {
         format!("{:#}\n", listing::to_json(&entry))
     } else {
         listing::as_facts(&entry)
@@ -248,7 +249,7 @@ fn add(arguments: &McpAddArguments, flags: &Overrides) -> anyhow::Result<()> {
         SettingChange::Set(table.into(), MergeStrategy::Replace),
         flags,
     )?;
-    print(&format!(
+    answer_text(&format!(
         "Added the MCP server '{name}' to the user's settings.\n"
     ));
     let config = config(flags)?;
@@ -258,7 +259,7 @@ fn add(arguments: &McpAddArguments, flags: &Overrides) -> anyhow::Result<()> {
         if connector.authorization(&server).await != McpAuthorization::NotLoggedIn {
             return Ok(());
         }
-        print("It offers logins.\n");
+        answer_text("It offers logins.\n");
         let open = !arguments.no_browser;
         with_browser(&connector, &server, None, registers_itself, open).await
     })
@@ -277,7 +278,7 @@ fn registered_client(arguments: &McpAddArguments, id: &str) -> anyhow::Result<Ta
     if let Some(secret) = &arguments.oauth_client_secret {
         client.insert("client_secret".to_owned(), secret.as_str().into());
     }
-    print(&format!(
+    answer_text(&format!(
         "Address for the callback, to be registered for the client: {callback}\n"
     ));
     client.insert("callback_url".to_owned(), callback.into());
@@ -301,13 +302,13 @@ fn remove(name: &str, flags: &Overrides) -> anyhow::Result<()> {
     let user = stack.user().map(|layer| &layer.table);
     let servers = user.and_then(|table| table.get("mcp_servers"));
     if servers.and_then(|servers| servers.get(name)).is_none() {
-        print(&format!(
+        answer_text(&format!(
             "No MCP server named '{name}' found in the user's settings.\n"
         ));
         return Ok(());
     }
     edit(name, SettingChange::Remove, flags)?;
-    print(&format!(
+    answer_text(&format!(
         "Removed the MCP server '{name}' from the user's settings.\n"
     ));
     Ok(())
@@ -347,7 +348,7 @@ async fn with_browser(
         };
         let started = connector.log_in(server, options).await?;
         let (name, url) = (&server.name, &started.authorization_url);
-        print(&format!(
+        answer_text(&format!(
             "Log in to '{name}' with a browser at this address:\n{url}\n\n"
         ));
         if open {
@@ -356,13 +357,13 @@ async fn with_browser(
         match started.outcome.await.context("the login was given up")? {
             Ok(()) => break,
             Err(error) if error.is_about_scopes() && started.has_offered_scopes => {
-                print("The scopes that it offers were refused. Once more without any.\n");
+                answer_text("The scopes that it offers were refused. Once more without any.\n");
                 scopes = Some(Vec::new());
             }
             Err(error) => return Err(error.into()),
         }
     }
-    print(&format!("Logged in to the MCP server '{}'.\n", server.name));
+    answer_text(&format!("Logged in to the MCP server '{}'.\n", server.name));
     Ok(())
 }
 
@@ -374,7 +375,7 @@ fn log_out(name: &str, flags: &Overrides) -> anyhow::Result<()> {
     }
     let connector = connector(&config);
     let forgotten = crate::runtime::here()?.block_on(connector.logins.forget(&server));
-    print(&if forgotten.context("cannot forget the login")? {
+    answer_text(&if forgotten.context("cannot forget the login")? {
         format!("Forgot the login to the MCP server '{name}'.\n")
     } else {
         format!("There is no login to the MCP server '{name}'.\n")
@@ -430,10 +431,4 @@ fn assignment(text: &str) -> Result<(String, String), String> {
         "" => Err("a variable is written as KEY=VALUE".to_owned()),
         name => Ok((name.to_owned(), value.to_owned())),
     }
-}
-
-/// Prints to standard output.
-#[allow(clippy::print_stdout)]
-fn print(text: &str) {
-    print!("{text}");
 }

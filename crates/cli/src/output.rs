@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
+use crate::print::answer;
 use anyhow::Context;
 use codex_regular_file::{NewFile, OutputFile};
 
@@ -17,9 +18,6 @@ pub(crate) fn write_output(
         out.flush()
     });
     written.with_context(|| format!("cannot write {}", output.path().display()))?;
-    #[allow(clippy::print_stdout)] // What the command answers.
-    {
-        println!("{}", output.path().display());
-    }
+    answer(output.path().display());
     Ok(())
 }

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::client_call::call;
 use crate::in_process;
+use crate::print::answer_text;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::host::HostPurpose;
 
@@ -136,7 +137,7 @@ pub(crate) fn run(
         let answer = request.send(&mut client).await;
         client.finish().await;
         let answer = answer?;
-        print(&if output.json {
+        answer_text(&if output.json {
             format!("{answer:#}\n")
         } else {
             request.describe(&answer)
@@ -338,10 +339,4 @@ async fn installed(client: &mut Client, wanted: &str) -> anyhow::Result<String> 
 /// The members of a list.
 fn members(list: &Value) -> impl Iterator<Item = &Value> {
     list.as_array().into_iter().flatten()
-}
-
-/// Prints to standard output.
-#[allow(clippy::print_stdout)]
-fn print(text: &str) {
-    print!("{text}");
 }

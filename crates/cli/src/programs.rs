@@ -8,6 +8,7 @@ use codex_config::{Config, RequestParams};
 use codex_program_files::{ProgramRecord, RecordEntry};
 use codex_visible_text::visible_line;
 
+use crate::print::answer_text;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::wiring;
 
@@ -42,7 +43,7 @@ pub(crate) fn run(arguments: ProgramsArguments, before: SettingsFlags) -> anyhow
                 .all()
                 .context("cannot read the records of programs")?
             {
-                print(&describe(&entry));
+                answer_text(&describe(&entry));
             }
         }
         ProgramsCommand::Trust(ProgramsTrustArguments { name }) => {
@@ -52,9 +53,9 @@ pub(crate) fn run(arguments: ProgramsArguments, before: SettingsFlags) -> anyhow
                 bail!("no file of {name} has changed since it was started before");
             }
             for entry in &trusted {
-                print(&describe(entry));
+                answer_text(&describe(entry));
             }
-            print("It starts with these files from now on.\n");
+            answer_text("It starts with these files from now on.\n");
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -69,9 +70,4 @@ fn describe(entry: &RecordEntry) -> String {
         text.push_str(&format!("  has changed: {path}\n"));
     }
     text
-}
-
-#[allow(clippy::print_stdout)]
-fn print(text: &str) {
-    print!("{text}");
 }

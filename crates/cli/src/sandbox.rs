@@ -225,7 +225,6 @@ fn exit_code(status: ExitStatus) -> u8 {
 }
 
 /// For people, beside the output of the command.
-#[allow(clippy::print_stderr)]
 fn note(text: &str) {
-    eprintln!("note: {text}.");
+    crate::print::note(format_args!("note: {text}."));
 }

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use crate::client_call::call;
 use crate::connected_server;
+use crate::print::note;
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::host::HostPurpose;
@@ -222,10 +223,11 @@ async fn resume(client: &mut Client, id: &str) -> anyhow::Result<()> {
 }
 
 /// For people, beside the output.
-#[allow(clippy::print_stderr)]
 fn note_failure(resumed: anyhow::Result<()>) {
     if let Err(error) = resumed {
-        eprintln!("warning: the message is queued, but the thread was not opened: {error:#}");
+        note(format_args!(
+            "warning: the message is queued, but the thread was not opened: {error:#}"
+        ));
     }
 }
 

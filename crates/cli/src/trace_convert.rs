@@ -8,6 +8,7 @@ use codex_rollout_trace::format::Schema;
 use codex_rollout_trace::{convert_bundle, read_manifest};
 use codex_trace_folder::OpenBundle;
 
+use crate::print::{answer, note};
 use crate::trace_source::UnpackArguments;
 
 #[derive(Debug, Args)]
@@ -36,17 +37,13 @@ pub(crate) fn run(arguments: &TraceConvertArguments) -> anyhow::Result<ExitCode>
         (None, _) => Schema::Three,
     };
     let done = convert_bundle(bundle.folder(), &arguments.out, to)?;
-    #[allow(clippy::print_stderr)] // For people, beside what the command answers.
-    {
-        let (from, to, events) = (done.from.number(), done.to.number(), done.events);
-        eprintln!("schema {from} to schema {to}: {events} events");
-        for (what, times) in &done.left_out {
-            eprintln!("no counterpart, left out: {what} ({times})");
-        }
+    let (from, to, events) = (done.from.number(), done.to.number(), done.events);
+    note(format_args!(
+        "schema {from} to schema {to}: {events} events"
+    ));
+    for (what, times) in &done.left_out {
+        note(format_args!("no counterpart, left out: {what} ({times})"));
     }
-    #[allow(clippy::print_stdout)] // What the command answers.
-    {
-        println!("{}", arguments.out.display());
-    }
+    answer(arguments.out.display());
     Ok(ExitCode::SUCCESS)
 }

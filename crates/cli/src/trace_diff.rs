@@ -10,6 +10,7 @@ use codex_trace_view::{Divergence, RunComparison, write_diff_page};
 use serde_json::json;
 
 use crate::output::write_output;
+use crate::print::{answer, note};
 use crate::trace_problems::{DAMAGED, report_damage};
 use crate::trace_source::{UnpackArguments, open_source};
 
@@ -50,10 +51,7 @@ pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
             .iter()
             .filter_map(|reduction| reduction.as_ref().err())
         {
-            #[allow(clippy::print_stderr)] // For people: there is no answer.
-            {
-                eprintln!("error: {error}");
-            }
+            note(format_args!("error: {error}"));
         }
         return ExitCode::from(TROUBLE);
     };
@@ -67,10 +65,7 @@ pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
             write_diff_page(&comparison, [&names[0], &names[1]], out)
         });
         if let Err(error) = written {
-            #[allow(clippy::print_stderr)] // For people: there is no page.
-            {
-                eprintln!("error: {error:#}");
-            }
+            note(format_args!("error: {error:#}"));
             return ExitCode::from(TROUBLE);
         }
     }
@@ -90,16 +85,15 @@ pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
     }
 }
 
-#[allow(clippy::print_stdout)] // What the command answers.
 fn print(differences: &[Divergence], arguments: &TraceDiffArguments) {
     if arguments.json {
-        println!("{}", json!({ "differences": differences }));
+        answer(json!({ "differences": differences }));
         return;
     }
     if arguments.page.is_some() {
         return;
     }
     for difference in differences {
-        println!("{difference}");
+        answer(difference);
     }
 }

@@ -13,6 +13,7 @@ use codex_rollout_trace::replay_bundle;
 use codex_trace_view::{Contents, encode_otlp, write_atif, write_otlp, write_perfetto};
 
 use crate::output::write_output;
+use crate::print::answer;
 use crate::trace_problems::{exit_with, report_damage};
 use crate::trace_source::{UnpackArguments, open_source};
 
@@ -124,10 +125,7 @@ async fn send_spans(url: &str, headers: &[String], spans: Vec<u8>) -> anyhow::Re
         let text = String::from_utf8_lossy(&reply.body).into_owned();
         anyhow::bail!("{url} answers {} {}: {text}", reply.status, reply.reason);
     }
-    #[allow(clippy::print_stdout)] // What the command answers.
-    {
-        println!("sent to {url}");
-    }
+    answer(format_args!("sent to {url}"));
     Ok(())
 }
 

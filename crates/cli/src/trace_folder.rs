@@ -17,6 +17,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
+use crate::print::answer;
 use crate::trace_source::UnpackArguments;
 use codex_engine_host::trace_retention::{deletable, delete, retention};
 use codex_engine_host::wiring;
@@ -229,10 +230,8 @@ fn pack_all(arguments: &PackArguments) -> anyhow::Result<ExitCode> {
         match pack(bundle, arguments.keep) {
             Ok(packed) => {
                 let (before, after) = (packed.bytes_before, packed.bytes_after);
-                #[allow(clippy::print_stdout)] // What the command answers.
-                {
-                    println!("{}: {before} to {after} bytes", packed.path.display());
-                }
+                let path = packed.path.display();
+                answer(format_args!("{path}: {before} to {after} bytes"));
             }
             Err(error) => {
                 crate::error_report::report(&error.into());
@@ -259,8 +258,7 @@ fn prune(arguments: PruneArguments) -> anyhow::Result<ExitCode> {
             delete(entry)
         };
         match deleted {
-            #[allow(clippy::print_stdout)] // What the command answers.
-            Ok(()) => println!("{}", entry.path.display()),
+            Ok(()) => answer(entry.path.display()),
             Err(error) => {
                 crate::error_report::report(&error);
                 status = ExitCode::FAILURE;

@@ -18,6 +18,7 @@ use codex_trace_view::{LiveView, Prices};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
+use crate::print::answer;
 use crate::trace_problems::{exit_with, report_all, report_damage};
 
 /// How often a bundle is looked at.
@@ -41,7 +42,7 @@ async fn bundle_at(path: &Path) -> anyhow::Result<PathBuf> {
             return Ok(newest.path.clone());
         }
         if !is_announced {
-            print_line(&format!("waiting for a session in {}", path.display()));
+            answer(format!("waiting for a session in {}", path.display()));
             is_announced = true;
         }
         tokio::time::sleep(INTERVAL).await;
@@ -88,7 +89,7 @@ pub(crate) fn watch_state(path: &Path, output: Option<PathBuf>) -> anyhow::Resul
         write_state(&reduction.trace, &output)
             .with_context(|| format!("cannot write {}", output.path().display()))?;
         report_all(&reduction.problems, None);
-        print_line(&output.path().display().to_string());
+        answer(output.path().display().to_string());
         let is_damaged = reduction.problems.is_damaged();
         Ok(exit_with(reduction, is_damaged))
     })
@@ -112,7 +113,7 @@ pub(crate) fn serve_page(path: &Path, prices: Prices) -> anyhow::Result<ExitCode
             end: Mutex::default(),
         });
         let (port, listeners) = listen(0).await.context("cannot listen")?;
-        print_line(&format!("http://127.0.0.1:{port}/?token={}", secrets.state));
+        answer(format!("http://127.0.0.1:{port}/?token={}", secrets.state));
         let (ended, _) = mpsc::channel(1);
         let (seen, mut is_seen) = mpsc::channel(1);
         let served = tokio::spawn(serve(Arc::clone(&site), listeners, ended, seen));
@@ -218,9 +219,4 @@ impl LiveSite {
 
 fn refused(reason: &str) -> CallbackReply<()> {
     CallbackReply::text(StatusCode::FORBIDDEN, reason)
-}
-
-#[allow(clippy::print_stdout)] // What the command answers.
-fn print_line(text: &str) {
-    println!("{text}");
 }

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use crate::print::note;
 use codex_rollout_trace::{Problem, Problems, Reduction, Severity};
 
 /// The exit status of a command that succeeded although the bundle is damaged.
@@ -34,7 +35,6 @@ pub(crate) fn report_damage(problems: &Problems, name: Option<&str>) {
     }
 }
 
-#[allow(clippy::print_stderr)] // For people, beside what the command answers.
 fn report(problem: &Problem, name: Option<&str>) {
     let severity = match problem.fault.severity() {
         Severity::Notice => "notice",
@@ -42,7 +42,10 @@ fn report(problem: &Problem, name: Option<&str>) {
     };
     let name = name.map_or_else(String::new, |name| format!("{name}: "));
     match problem.line {
-        Some(line) => eprintln!("{name}{severity}: line {line}: {}", problem.fault),
-        None => eprintln!("{name}{severity}: {}", problem.fault),
+        Some(line) => note(format_args!(
+            "{name}{severity}: line {line}: {}",
+            problem.fault
+        )),
+        None => note(format_args!("{name}{severity}: {}", problem.fault)),
     }
 }

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use clap::Args;
 use codex_trace_view::{Person, Text, redact_bundle};
 
+use crate::print::{answer, note};
 use crate::trace_source::{UnpackArguments, open_source};
 
 #[derive(Debug, Args)]
@@ -41,22 +42,16 @@ pub(crate) fn run(arguments: TraceRedactArguments) -> anyhow::Result<ExitCode> {
     };
     let bundle = open_source(&arguments.bundle, arguments.unpack)?;
     let done = redact_bundle(bundle.folder(), &arguments.out, text, &this_person())?;
-    #[allow(clippy::print_stderr)] // For people, beside what the command answers.
-    {
-        eprintln!(
-            "{} files copied, {} different secrets replaced; read the copy before you pass it on",
-            done.files, done.secrets
-        );
-        if done.changed > 0 {
-            eprintln!(
-                "left out: {} payload files that are not as they were recorded",
-                done.changed
-            );
-        }
+    note(format_args!(
+        "{} files copied, {} different secrets replaced; read the copy before you pass it on",
+        done.files, done.secrets
+    ));
+    if done.changed > 0 {
+        note(format_args!(
+            "left out: {} payload files that are not as they were recorded",
+            done.changed
+        ));
     }
-    #[allow(clippy::print_stdout)] // What the command answers.
-    {
-        println!("{}", arguments.out.display());
-    }
+    answer(arguments.out.display());
     Ok(ExitCode::SUCCESS)
 }

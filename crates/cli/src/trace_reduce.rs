@@ -8,6 +8,7 @@ use clap::Args;
 use codex_regular_file::OutputFile;
 use codex_rollout_trace::{Strictness, replay_bundle_with, write_state};
 
+use crate::print::{answer, note};
 use crate::trace_follow::watch_state;
 use crate::trace_problems::{exit_with, report_all};
 use crate::trace_source::{UnpackArguments, open_source};
@@ -43,19 +44,13 @@ pub(crate) fn run(arguments: TraceReduceArguments) -> anyhow::Result<ExitCode> {
     };
     let bundle = open_source(&arguments.bundle, arguments.unpack)?;
     let reduction = replay_bundle_with(bundle.folder(), strictness)?;
-    #[allow(clippy::print_stderr)] // For people, beside what the command answers.
-    {
-        eprintln!("schema {}", reduction.trace.schema_version);
-    }
+    note(format_args!("schema {}", reduction.trace.schema_version));
     report_all(&reduction.problems, None);
     let derived = || bundle.derived("state.json");
     let output = arguments.output.map_or_else(derived, OutputFile::named);
     write_state(&reduction.trace, &output)
         .with_context(|| format!("cannot write {}", output.path().display()))?;
-    #[allow(clippy::print_stdout)] // What the command answers.
-    {
-        println!("{}", output.path().display());
-    }
+    answer(output.path().display());
     let is_damaged = !arguments.strict && reduction.problems.is_damaged();
     Ok(exit_with(reduction, is_damaged))
 }

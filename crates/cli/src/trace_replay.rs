@@ -16,6 +16,7 @@ use codex_session_trace::SettingsChange;
 use codex_trace_folder::{OpenBundle, UnpackLimit};
 use codex_trace_replay::{Continuation, LiveTools, Outcome, ReplayOptions, replay, working_folder};
 
+use crate::print::answer;
 use crate::scratch_folder::ScratchFolder;
 use crate::settings_flags::SettingsFlags;
 use crate::trace_problems::DAMAGED;
@@ -239,7 +240,6 @@ async fn replay_bundle(
     })
 }
 
-#[allow(clippy::print_stdout)] // What the command answers.
 fn report(bundle: &Path, text: &str) {
-    println!("{}: {text}", bundle.display());
+    answer(format_args!("{}: {text}", bundle.display()));
 }

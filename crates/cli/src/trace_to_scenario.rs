@@ -10,6 +10,7 @@ use codex_trace_folder::OpenBundle;
 use codex_trace_view::write_scenario;
 
 use crate::output::write_output;
+use crate::print::note;
 use crate::trace_source::UnpackArguments;
 
 #[derive(Debug, Args)]
@@ -39,9 +40,8 @@ pub(crate) fn run(arguments: &TraceToScenarioArguments) -> anyhow::Result<ExitCo
         written = Some(write_scenario(&recording, out)?);
         Ok(())
     })?;
-    #[allow(clippy::print_stderr)] // For people, beside what the command answers.
     for limit in written.into_iter().flat_map(|written| written.limits) {
-        eprintln!("note: {limit}");
+        note(format_args!("note: {limit}"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,10 @@
 //! Measures loading a typical configuration: parsing alone, and everything. Prints microseconds.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a program that measures and prints"
+)]
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -3,7 +3,11 @@
 //! The model is in memory, commands are fake, the rollout is real. Rows with "1,000 turns" start with that many turns
 //! in the history.
 
-#![allow(clippy::expect_used, clippy::print_stdout)] // A program that measures and prints.
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a program that measures and prints"
+)]
 
 use std::collections::VecDeque;
 use std::fmt;

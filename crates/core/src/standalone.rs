@@ -169,7 +169,6 @@ impl StandaloneCommands {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use codex_sandbox::LaunchPlan;
 

@@ -114,7 +114,6 @@ fn writable_startup_file(
 }
 
 #[cfg(all(test, unix))]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

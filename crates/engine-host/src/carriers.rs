@@ -163,7 +163,6 @@ pub(crate) fn register(environments: &Environments, config: &Config, home: &Path
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

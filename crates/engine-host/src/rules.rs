@@ -94,7 +94,6 @@ fn mistake(error: RuleError) -> ConfigWarning {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::collections::BTreeMap;
     use std::fs;

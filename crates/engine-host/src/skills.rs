@@ -208,7 +208,6 @@ fn is_about(entry: &toml::Value, selector: &SkillSelector) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
 

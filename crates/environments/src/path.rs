@@ -111,7 +111,6 @@ impl<'de> Deserialize<'de> for RemotePath {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

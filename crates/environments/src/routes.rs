@@ -352,7 +352,6 @@ async fn room_for(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::wire::Base64;

@@ -1,7 +1,10 @@
 //! Rules files: their meaning, and the errors about mistakes in them.
 
 // The helpers here are as much part of the tests as the functions that call them.
-#![allow(clippy::expect_used)]
+#![expect(
+    clippy::expect_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 use codex_exec_policy::{
     Decision, Evaluation, NetworkDecision, NetworkProtocol, ProgramMatching, RuleRestriction,

@@ -46,7 +46,6 @@ pub(crate) fn uri(path: &Path) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

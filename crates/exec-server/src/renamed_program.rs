@@ -26,7 +26,7 @@ pub fn become_renamed_program_if_asked() {
     if let (Some(name), Some(program)) = (arguments.next(), arguments.next()) {
         let error = codex_system::process::become_program(&program, &name, arguments);
         // The command has no other way to say it.
-        #[allow(clippy::print_stderr)]
+        #[expect(clippy::print_stderr, reason = "for people")]
         {
             eprintln!("{}: {error}", program.display());
         }

@@ -2,7 +2,11 @@
 //! the sandbox. Prints the median time and the mean processor time of one run, ours and that of
 //! all processes started for it, the command included; then how fast output comes through.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a program that measures and prints"
+)]
 
 use std::time::{Duration, Instant};
 

@@ -1,6 +1,9 @@
 //! Attempts to write, or read, what the sandbox forbids.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 mod common;
 

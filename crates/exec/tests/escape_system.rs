@@ -2,7 +2,11 @@
 //!
 //! The attacks are functions of this program, which is started again inside the sandbox.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a failed expectation is the failed test"
+)]
 
 mod common;
 
@@ -30,7 +34,7 @@ use common::{
 const SECRET: &[u8] = b"the secret of the victim";
 
 /// System calls that libraries do not offer safely.
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "calls of the system")]
 mod raw {
     use std::io;
     use std::os::fd::FromRawFd as _;

@@ -1,5 +1,8 @@
 //! Commands on every system: output, input, and who ends with whom. `processes.rs` has more, for Linux.
-#![allow(clippy::unwrap_used)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 use std::ffi::OsString;
 use std::future::pending;

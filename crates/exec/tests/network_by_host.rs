@@ -2,7 +2,11 @@
 //!
 //! The attacks are functions of this program, which is started again inside the sandbox.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a failed expectation is the failed test"
+)]
 
 mod common;
 
@@ -31,7 +35,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::{Notify, watch};
 
 /// System calls that libraries do not offer safely.
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "calls of the system")]
 mod raw {
     use std::io;
 
@@ -499,7 +503,7 @@ mod parts {
         }
     }
 
-    #[allow(unsafe_code)]
+    #[expect(unsafe_code, reason = "calls of the system")]
     fn borrow(socket: i32) -> std::mem::ManuallyDrop<TcpStream> {
         use std::os::fd::FromRawFd as _;
         // SAFETY: the caller owns the socket, and the value does not close it.
@@ -632,7 +636,7 @@ mod parts {
         );
     }
 
-    #[allow(unsafe_code)]
+    #[expect(unsafe_code, reason = "calls of the system")]
     fn wait_for_writing(socket: i32) -> io::Result<()> {
         let mut wanted = libc::pollfd {
             fd: socket,

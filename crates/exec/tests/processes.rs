@@ -1,6 +1,9 @@
 //! Commands from start to end: streams, terminals, limits, and who survives whom.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 mod common;
 

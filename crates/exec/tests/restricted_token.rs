@@ -1,6 +1,9 @@
 //! Commands with a restricted token of Windows.
 #![cfg(windows)]
-#![allow(clippy::unwrap_used)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 use std::ffi::OsString;
 use std::future::pending;

@@ -1,6 +1,9 @@
 //! Commands in the sandbox of macOS, and in terminals there.
 #![cfg(target_os = "macos")]
-#![allow(clippy::unwrap_used)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 use std::ffi::OsString;
 use std::future::pending;

@@ -140,5 +140,4 @@ pub fn import(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

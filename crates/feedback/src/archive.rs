@@ -116,7 +116,6 @@ fn narrow(size: usize) -> io::Result<u32> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use crate::{Report, ReportAttachment, store};
 

@@ -1,6 +1,10 @@
 //! How long a search takes in a large tree: `cargo bench -p codex-file-search [FOLDER]`.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a program that measures and prints"
+)]
 
 use std::fs;
 use std::path::Path;

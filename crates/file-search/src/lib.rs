@@ -20,5 +20,4 @@ pub use session::{SearchEvent, SearchSession};
 pub use walk::SearchRoots;
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

@@ -24,5 +24,4 @@ pub use write::{create_folder, write};
 
 #[cfg(test)]
 #[cfg(unix)]
-#[allow(clippy::unwrap_used)]
 mod tests;

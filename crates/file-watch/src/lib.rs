@@ -25,5 +25,4 @@ use notify_observer as platform;
 pub use watcher::{Watch, Watcher};
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

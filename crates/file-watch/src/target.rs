@@ -71,7 +71,6 @@ impl WatchTarget {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

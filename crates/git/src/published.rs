@@ -152,7 +152,10 @@ fn arguments<'a>(question: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[cfg(all(test, unix))]
-#[allow(clippy::unwrap_used)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 mod tests {
     use std::fs;
     use std::path::PathBuf;

@@ -115,7 +115,10 @@ async fn diff_without(
 }
 
 #[cfg(all(test, unix))]
-#[allow(clippy::unwrap_used)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;

@@ -135,7 +135,6 @@ fn is_for_git(name: &OsStr) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -150,7 +150,10 @@ fn input_file(bytes: &[u8], scratch: &Path) -> io::Result<File> {
 }
 
 #[cfg(all(test, unix))]
-#[allow(clippy::unwrap_used)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 mod tests {
     use std::process::Command;
 

@@ -1,6 +1,9 @@
 //! What is hidden in real folders.
 
-#![allow(clippy::unwrap_used)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -314,7 +314,6 @@ fn read_bounded(path: &Path) -> io::Result<Option<Vec<u8>>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::collections::BTreeMap;
 

@@ -77,7 +77,6 @@ fn has_subject(event: HookEventName) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -63,7 +63,6 @@ fn find<'a>(name: &str, input: &'a Value) -> Result<&'a Value, UnknownPlaceholde
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use serde_json::json;
 

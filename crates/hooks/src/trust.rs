@@ -201,7 +201,6 @@ fn sorted(value: &Value) -> Value {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::file::CommandHandler;

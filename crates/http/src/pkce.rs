@@ -51,7 +51,6 @@ fn random<const LENGTH: usize>() -> Result<String, NoRandomNumbers> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

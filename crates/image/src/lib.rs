@@ -115,5 +115,4 @@ fn encode(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

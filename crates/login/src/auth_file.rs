@@ -194,7 +194,6 @@ fn take_text(object: &mut Map<String, Value>, name: &str) -> Result<Option<Strin
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

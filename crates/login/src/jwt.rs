@@ -69,7 +69,6 @@ pub(crate) fn token(payload: &Value) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use serde_json::json;
 

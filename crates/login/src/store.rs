@@ -176,7 +176,6 @@ fn parse(text: Option<Vec<u8>>) -> io::Result<Option<AuthFile>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::keyring::tests::MemoryKeyring;

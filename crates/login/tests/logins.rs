@@ -1,6 +1,6 @@
 //! Logins against a scripted identity server.
 
-#![allow(clippy::unwrap_used)] // A test may panic.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::path::Path;

@@ -172,7 +172,6 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -106,7 +106,6 @@ impl Drop for Lease {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -96,7 +96,6 @@ pub(crate) fn cut(text: &str, limit: usize) -> &str {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -348,7 +348,6 @@ pub(crate) fn now() -> i64 {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -203,7 +203,6 @@ fn within(text: &str, limit: usize) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use serde_json::{Value, json};

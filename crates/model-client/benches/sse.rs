@@ -2,7 +2,11 @@
 //!
 //! `cargo bench -p codex-model-client --bench sse`
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a program that measures and prints"
+)]
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -101,7 +101,6 @@ fn check(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use codex_protocol::ResponseItem;
     use serde_json::json;

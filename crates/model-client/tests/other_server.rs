@@ -1,7 +1,5 @@
 //! The client against an independent HTTP server, which tolerates less than the scripted one.
 
-#![allow(clippy::unwrap_used)] // The lint does not see that these are tests.
-
 mod support;
 
 use std::collections::BTreeMap;

@@ -1,5 +1,4 @@
 //! The requests that the client sends: URL, headers, body, credentials, connections.
-#![allow(clippy::unwrap_used)] // The lint does not see that these are tests.
 
 mod support;
 

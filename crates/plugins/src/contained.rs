@@ -83,7 +83,6 @@ pub(crate) fn read_text(root: &Path, path: &Path, limit: u64) -> io::Result<Stri
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

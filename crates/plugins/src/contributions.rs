@@ -131,7 +131,6 @@ fn servers_of(mut file: Map<String, Value>) -> Map<String, Value> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
 

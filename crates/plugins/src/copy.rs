@@ -85,7 +85,10 @@ fn new_file(source: &File, to: &Path) -> io::Result<File> {
 }
 
 #[cfg(all(test, unix))]
-#[allow(clippy::unwrap_used)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 mod tests {
     use std::fs;
 

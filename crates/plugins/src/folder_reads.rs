@@ -74,7 +74,6 @@ impl FolderReads {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::sync::mpsc;
 

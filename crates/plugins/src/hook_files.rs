@@ -126,7 +126,6 @@ fn too_large() -> io::Error {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
 

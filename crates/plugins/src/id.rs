@@ -92,7 +92,6 @@ pub(crate) fn is_name(text: &str) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

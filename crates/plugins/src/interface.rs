@@ -14,7 +14,6 @@ const PROMPT_LENGTH: usize = 128;
 
 /// How a plugin is presented to people.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the members of the manifest")]
 pub struct PluginInterface {
     pub display_name: Option<String>,
     pub short_description: Option<String>,
@@ -115,7 +114,6 @@ impl InterfaceForm {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use serde_json::json;
 

@@ -100,15 +100,12 @@ pub enum MarketplaceError {
     Read(io::Error),
     /// The marketplace has no such plugin.
     #[error("plugin `{plugin}` was not found in marketplace `{marketplace}`")]
-    #[allow(missing_docs)]
     NotFound { plugin: String, marketplace: String },
     /// The plugin must not be installed here.
     #[error("plugin `{plugin}` is not available for install in marketplace `{marketplace}`")]
-    #[allow(missing_docs)]
     NotAvailable { plugin: String, marketplace: String },
     /// The plugin cannot be used.
     #[error("plugin `{plugin}` of marketplace `{marketplace}` cannot be used: {reason}")]
-    #[allow(missing_docs)]
     Unusable {
         plugin: String,
         marketplace: String,
@@ -287,7 +284,6 @@ fn invalid(path: &Path, reason: impl Into<String>) -> MarketplaceError {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use serde_json::{Value, json};
 

@@ -159,7 +159,6 @@ impl MarketplaceCopies {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

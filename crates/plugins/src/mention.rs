@@ -9,7 +9,6 @@ const SCHEME: &str = "plugin://";
 #[derive(Clone, Copy, Debug)]
 pub enum PluginMention<'a> {
     /// An input item that names something by its address.
-    #[allow(missing_docs)]
     Item { path: &'a str },
     /// Text, which may have links `[@name](plugin://<id>)`.
     Text(&'a str),
@@ -61,7 +60,6 @@ fn linked_ids(text: &str) -> Vec<&str> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::id::PluginId;

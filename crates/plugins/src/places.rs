@@ -94,7 +94,6 @@ pub(crate) fn root_of(file: &Path) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

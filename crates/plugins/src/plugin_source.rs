@@ -94,7 +94,6 @@ fn below(written: &str) -> Result<String, contained::InvalidPath> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use serde_json::{Value, json};
 

@@ -45,7 +45,6 @@ pub enum StoreError {
     Manifest(String),
     /// The manifest is of another plugin.
     #[error("plugin manifest name `{found}` does not match marketplace plugin name `{expected}`")]
-    #[allow(missing_docs)]
     OtherName { found: String, expected: String },
     /// The plugin is larger than plugins may be.
     #[error("the plugin cannot be installed: it has {0}")]
@@ -204,7 +203,6 @@ fn remove_others(versions: &Path, version: &str) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -136,7 +136,10 @@ pub fn tighten(path: &Path) {
 }
 
 #[cfg(all(test, unix))]
-#[allow(clippy::unwrap_used)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 

@@ -114,5 +114,8 @@ impl ProgramFiles {
 }
 
 #[cfg(all(test, unix))]
-#[allow(clippy::unwrap_used)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 mod tests;

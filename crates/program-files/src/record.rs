@@ -268,7 +268,10 @@ fn state_of(
 }
 
 #[cfg(all(test, unix))]
-#[allow(clippy::unwrap_used)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 mod tests {
     use super::*;
     use crate::launch_place::LaunchPlace;

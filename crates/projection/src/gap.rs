@@ -86,7 +86,6 @@ impl LineBuilder {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use base64::Engine as _;
     use base64::engine::general_purpose::STANDARD;

@@ -27,7 +27,7 @@ fn window(window: &v1::RateLimitWindow) -> v2::RateLimitWindow {
 }
 
 /// The nearest whole percentage. It fits into `i32` for every share.
-#[allow(clippy::cast_possible_truncation, reason = "it is clamped")]
+#[expect(clippy::cast_possible_truncation, reason = "it is clamped")]
 fn percent(share: f64) -> i32 {
     share.round().clamp(0.0, 1_000_000.0) as i32
 }

@@ -73,7 +73,10 @@ pub struct InvalidThreadId {
 
 impl ThreadId {
     /// A fresh id. Ids made later sort after ids made earlier.
-    #[allow(clippy::new_without_default)] // Two "defaults" would never be equal.
+    #[expect(
+        clippy::new_without_default,
+        reason = "two `defaults` would never be equal"
+    )]
     pub fn new() -> Self {
         Self(Uuid::now_v7().to_string())
     }

@@ -44,7 +44,7 @@ impl Release {
     }
 
     /// Reads the release of a mark. A mark that names no release does not compile.
-    #[allow(clippy::panic)] // Only evaluated by the compiler.
+    #[expect(clippy::panic, reason = "only evaluated by the compiler")]
     pub const fn of_mark(text: &str) -> Self {
         match Self::parse(text) {
             Some(release) => release,

@@ -131,7 +131,7 @@ fn keep<T: Tagged, E: Error>(whole: Map<String, Value>) -> Result<T, E> {
 #[derive(schemars::JsonSchema)]
 #[schemars(inline)]
 pub(crate) struct OtherSchema {
-    #[allow(dead_code)] // Only its schema is used.
+    #[expect(dead_code, reason = "only its schema is used")]
     #[schemars(schema_with = "other_tag")]
     r#type: String,
 }

@@ -22,7 +22,7 @@ pub struct TokenUsage {
     pub total_tokens: i64,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // As serde calls it.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
 fn is_zero(count: &i64) -> bool {
     *count == 0
 }

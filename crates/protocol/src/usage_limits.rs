@@ -15,13 +15,17 @@ const PER_DOLLAR: f64 = 1e9;
 impl Cost {
     /// An amount in dollars. None if it is negative or not a number.
     #[must_use]
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "within the range"
+    )]
     pub fn of_dollars(dollars: f64) -> Option<Self> {
         (dollars >= 0.0).then(|| Self((dollars * PER_DOLLAR).round() as u64))
     }
 
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
+    #[expect(clippy::cast_precision_loss, reason = "precise enough")]
     pub fn dollars(self) -> f64 {
         self.0 as f64 / PER_DOLLAR
     }

@@ -1,6 +1,6 @@
 //! Every operation, event, model item and kind of rollout line reads, and writes back equal.
 
-#![allow(clippy::unwrap_used)] // The helpers of tests are tests.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
 mod support;
 

@@ -3,7 +3,7 @@
 //! Values are made by editing lines of the corpus: scalars are replaced, fields removed, elements
 //! repeated. An edit may make a line unreadable; then the error has to point at the edit.
 
-#![allow(clippy::unwrap_used)] // The helpers of tests are tests.
+#![expect(clippy::unwrap_used, reason = "the helpers of tests are tests")]
 
 mod support;
 

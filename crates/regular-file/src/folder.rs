@@ -362,6 +362,9 @@ fn temporary_name(name: &OsString) -> OsString {
 }
 
 #[cfg(all(test, unix))]
-#[allow(clippy::unwrap_used)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 #[path = "folder_tests.rs"]
 mod tests;

@@ -96,7 +96,6 @@ fn check(found: &Metadata) -> io::Result<()> {
 }
 
 #[cfg(all(test, unix))]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

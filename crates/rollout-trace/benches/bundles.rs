@@ -4,7 +4,11 @@
 //! because every inference lists its whole prompt. `big`: 400 turns whose requests repeat the whole conversation.
 //! The bundles are made through the recorder, in a temporary folder that needs 600 MiB.
 
-#![allow(clippy::print_stdout, clippy::unwrap_used)]
+#![expect(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a program that measures and prints"
+)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

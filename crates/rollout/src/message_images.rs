@@ -89,7 +89,6 @@ fn images_of(message: &ResponseItem) -> impl Iterator<Item = &str> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -34,7 +34,10 @@ mod roots;
 mod same_names;
 // Also part of the tests of other systems, which use less of it.
 #[cfg(any(target_os = "macos", test))]
-#[cfg_attr(not(target_os = "macos"), allow(dead_code, unreachable_pub))]
+#[cfg_attr(
+    not(target_os = "macos"),
+    expect(dead_code, unreachable_pub, reason = "its tests run on every system")
+)]
 #[path = "macos/seatbelt.rs"]
 mod seatbelt;
 mod service_sockets;

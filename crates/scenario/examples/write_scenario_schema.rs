@@ -1,6 +1,6 @@
 //! Writes `schema/scenario.json`.
 
-#![allow(clippy::expect_used)] // A tool for contributors.
+#![expect(clippy::expect_used, reason = "a tool for contributors")]
 
 use std::fs;
 use std::path::Path;

@@ -16,7 +16,10 @@ struct LatchState {
 
 impl Latch {
     /// A closed latch.
-    #[allow(clippy::new_without_default)] // Two defaults would be two gates.
+    #[expect(
+        clippy::new_without_default,
+        reason = "two defaults would be two gates"
+    )]
     pub fn new() -> Self {
         Self(Arc::new(LatchState {
             reached: watch::Sender::new(false),

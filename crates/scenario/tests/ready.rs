@@ -1,6 +1,6 @@
 //! The scenarios of this repository, and the schema of all scenarios.
 
-#![allow(clippy::unwrap_used)] // A test may panic.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -5,7 +5,11 @@
 //!
 //! Prints the median time of a turn from the submission to its last event, and the processor time of the whole
 //! process, including the writer thread and the model server.
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // It is a program for a person.
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "it is a program for a person"
+)]
 
 use std::path::Path;
 use std::sync::Arc;

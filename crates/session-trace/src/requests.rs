@@ -97,7 +97,6 @@ fn common_tail(one: &[u8], other: &[u8]) -> usize {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
     use std::sync::mpsc::channel;

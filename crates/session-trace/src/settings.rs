@@ -236,7 +236,6 @@ impl HostTools for RecordedHostTools {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)] // These are tests.
 
     use super::*;
 

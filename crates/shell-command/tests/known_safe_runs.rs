@@ -4,7 +4,10 @@
 //! in a temporary folder, which must stay unchanged. `CODEX_SAFE_SCRIPTS` sets the number of scripts.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

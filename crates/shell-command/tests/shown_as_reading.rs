@@ -5,7 +5,10 @@
 //! programs of the system. `CODEX_SAFE_SCRIPTS` sets the number of generated scripts.
 
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 use std::cell::Cell;
 use std::collections::BTreeMap;

@@ -1,5 +1,9 @@
 //! Starts simulated processes. It is a process of its own that does nothing else, so that each of them begins with the same memory.
-#![allow(unsafe_code, clippy::cast_possible_truncation)]
+#![expect(
+    unsafe_code,
+    clippy::cast_possible_truncation,
+    reason = "calls of the system"
+)]
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};

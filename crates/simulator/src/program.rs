@@ -1,6 +1,11 @@
 //! The program: `codex-simulator --seeds N [--seed S] [--seconds T] [--jobs J] [--full-disk] [--power-cut]
 //! [--two-engines]`.
-#![allow(unsafe_code, clippy::print_stdout, clippy::print_stderr)]
+#![expect(
+    unsafe_code,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "calls of the system"
+)]
 
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};

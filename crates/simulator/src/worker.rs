@@ -1,6 +1,6 @@
 //! Runs simulations: a process in a namespace of its own, with the files of the simulated machine in memory, and a child for each
 //! simulated process.
-#![allow(unsafe_code, clippy::cast_possible_truncation)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::ffi::CString;
 use std::fs::{self, File, OpenOptions};

@@ -4,7 +4,6 @@
 //! Traces and their shards have such tests of their own (`rollout-trace/tests/it/damage.rs`, `shards.rs`), and so have frames of
 //! websockets (`transport/src/websocket/tests.rs`).
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used)]
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};

@@ -1,6 +1,10 @@
 //! Simulations of a few seeds, of those that ever failed, and of one seed twice.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, clippy::print_stderr)]
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a failed expectation is the failed test"
+)]
 
 use std::process::{Command, Output};
 

@@ -63,7 +63,6 @@ pub(crate) fn text(value: &Yaml) -> Option<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

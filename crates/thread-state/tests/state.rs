@@ -1,6 +1,9 @@
 //! Values can be read back, also by another process that has the database open.
 
-#![allow(clippy::unwrap_used)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 use codex_thread_state::{
     AddedAttachment, GoalChange, GoalError, GoalStatus, NewProject, PINNED, ProjectChange,

@@ -170,7 +170,6 @@ impl ShownText {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -1,6 +1,6 @@
 //! The index over a home folder: lists, look-ups, and changes of files by other processes.
 
-#![allow(clippy::unwrap_used)] // A test may panic.
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

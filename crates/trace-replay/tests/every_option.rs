@@ -1,5 +1,5 @@
 //! A session with every option away from its default: the trace has all of them, and the session runs again as it was.
-#![allow(clippy::unwrap_used)] // These are tests.
+#![expect(clippy::unwrap_used, reason = "these are tests")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

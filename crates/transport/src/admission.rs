@@ -96,7 +96,6 @@ fn is_own_name(host: &[u8]) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::auth::Secret;

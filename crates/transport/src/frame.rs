@@ -109,7 +109,6 @@ pub(super) fn write(
 
 /// A frame as a client sends it, for tests.
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 pub(super) fn masked(opcode: OpCode, is_last: bool, payload: &[u8]) -> Vec<u8> {
     let mask = [7, 1, 200, 31];
     let header = FrameHeader {

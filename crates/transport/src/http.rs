@@ -92,7 +92,6 @@ fn refusal(status: StatusCode, reason: impl Into<Bytes>) -> HttpReply {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use tokio::io::AsyncReadExt;
 

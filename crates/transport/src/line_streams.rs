@@ -88,7 +88,6 @@ impl MessageHandler for LineWriter {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -107,7 +107,6 @@ impl LineBuffer {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::io::BufReader;
 

@@ -317,7 +317,6 @@ impl Outbox {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

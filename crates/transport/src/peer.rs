@@ -104,7 +104,10 @@ impl PeerInspector {
 }
 
 #[cfg(all(test, target_os = "linux"))]
-#[allow(clippy::unwrap_used)]
+#[expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 mod tests {
     use std::net::{TcpListener, TcpStream};
     use std::process::{Command, Stdio};

@@ -257,5 +257,4 @@ async fn say_goodbye(output: &mut (impl AsyncWrite + Unpin), code: CloseCode) ->
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

@@ -171,7 +171,6 @@ fn has_member(schema: &Value, name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

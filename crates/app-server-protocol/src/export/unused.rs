@@ -303,7 +303,6 @@ fn is_open(variant: &Value) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use serde_json::json;
 

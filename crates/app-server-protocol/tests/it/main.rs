@@ -1,6 +1,6 @@
 //! Tests of the v2 vocabulary as its users see it: messages as text, and the generated descriptions.
 
-#![allow(clippy::unwrap_used, clippy::print_stdout)] // A test may panic and speak.
+#![expect(clippy::unwrap_used, reason = "a test may panic and speak")]
 
 mod checked_in;
 mod experimental;

@@ -129,7 +129,6 @@ fn wire_effort(level: &ReasoningLevel) -> v2::ReasoningEffortOption {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use codex_model_client::ModelCatalog;
 

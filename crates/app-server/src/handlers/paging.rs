@@ -31,7 +31,6 @@ pub(super) fn page<T>(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

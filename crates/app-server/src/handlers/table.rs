@@ -33,7 +33,7 @@ macro_rules! handlers {
         $method:ident: $order:ident $([$($kind:ident $subject:ident),+])? $($reply:ident)? => $handler:path;
     )*) => {
         /// The order of a request.
-        #[allow(unused_variables)] // Most orders need no params.
+        #[expect(unused_variables, reason = "most orders need no params")]
         pub(crate) fn order_of(request: &ClientRequest) -> Order {
             match request {
                 $( ClientRequest::$method(params) => {
@@ -400,7 +400,6 @@ handlers! {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::path::Path;
 

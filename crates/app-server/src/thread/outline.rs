@@ -346,5 +346,4 @@ fn turn_of(line: ScannedLine<'_>) -> Option<&str> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests;

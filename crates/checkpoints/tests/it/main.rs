@@ -1,5 +1,8 @@
 //! Turns that change files, and going back.
-#![allow(clippy::unwrap_used)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 mod case_insensitive;
 mod conflicts;

@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 use codex_batch::{BatchFolder, BatchSettings, RowLimits, RunBudget, TaskDefaults, read_tasks};
 
-use super::answer::say;
+use crate::print::answer;
 
 /// The largest file that is read.
 const LIMIT: u64 = 1 << 30;
@@ -134,7 +134,7 @@ pub(super) fn create(arguments: CreateArguments) -> anyhow::Result<()> {
         ..BatchSettings::default()
     };
     let folder = BatchFolder::create(&arguments.folder, settings, rows)?;
-    say(&format!(
+    answer(format!(
         "{} has {} rows. `codex batch run {0}` works on them.",
         arguments.folder.display(),
         folder.rows.len()

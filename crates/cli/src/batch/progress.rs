@@ -8,7 +8,7 @@ use clap::Args;
 use codex_batch::{BatchFolder, BatchStatus, RowResult, WorkerEnd, status};
 use codex_client::harmless;
 
-use super::answer::say;
+use crate::print::answer;
 
 /// How often the table is written again.
 const REFRESH: Duration = Duration::from_secs(1);
@@ -28,7 +28,7 @@ pub(super) struct StatusArguments {
 pub(super) fn show(arguments: &StatusArguments) -> anyhow::Result<()> {
     let folder = BatchFolder::open(&arguments.folder)?;
     if arguments.json {
-        say(&serde_json::to_string_pretty(&status(&folder)?)?);
+        answer(&serde_json::to_string_pretty(&status(&folder)?)?);
         return Ok(());
     }
     let is_live = !arguments.once && std::io::stdout().is_terminal();
@@ -151,5 +151,5 @@ pub(super) fn say_end(end: WorkerEnd) {
     if end.is_budget_used {
         text += "; the budget of the run is used";
     }
-    say(&text);
+    answer(&text);
 }

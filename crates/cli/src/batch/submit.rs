@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use clap::Args;
 use codex_batch::{BatchFolder, ContainerJob, SlurmJob, kubernetes_job, slurm_script};
 
-use super::answer::say;
+use crate::print::answer;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -123,7 +123,7 @@ fn slurm(
     write(&file, &slurm_script(folder, &job))?;
     codex_private_files::create_dir_all(&folder.path().join("logs"))?;
     if !arguments.apply {
-        say(&format!(
+        answer(format!(
             "{}\nHand it over with `sbatch {0}`, or with --apply.",
             file.display()
         ));
@@ -137,7 +137,7 @@ fn slurm(
         .unwrap_or_default()
         .trim()
         .to_owned();
-    say(&format!(
+    answer(format!(
         "Job {id}.\nWatch it:  squeue -j {id}    and    codex batch status {}\nCancel it: scancel {id}",
         folder.path().display()
     ));
@@ -170,7 +170,7 @@ fn kubernetes(
     let file = folder.path().join("kubernetes.yaml");
     write(&file, &(serde_json::to_string_pretty(&object)? + "\n"))?;
     if !arguments.apply {
-        say(&format!(
+        answer(format!(
             "{}\nHand it over with `kubectl apply -f {0}`, or with --apply.",
             file.display()
         ));
@@ -183,7 +183,7 @@ fn kubernetes(
         Some(namespace) => format!(" -n {namespace}"),
         None => String::new(),
     };
-    say(&format!(
+    answer(format!(
         "{}\nWatch it:  kubectl get job {name}{place} -w\nCancel it: kubectl delete job {name}{place}",
         said.trim()
     ));

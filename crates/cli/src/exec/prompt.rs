@@ -86,9 +86,8 @@ fn with_input(prompt: String) -> anyhow::Result<String> {
 }
 
 /// For people, beside the progress.
-#[allow(clippy::print_stderr)]
 fn note(text: &str) {
-    eprintln!("note: {text}.");
+    crate::print::note(format_args!("note: {text}."));
 }
 
 /// Sends what it reads until the input ends.

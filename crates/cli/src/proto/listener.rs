@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::session::{FirstLine, ProtoSession, load_account_limits};
+use crate::print::note;
 use codex_engine_host::host::EngineHost;
 
 /// How many clients are served at once. Each has a session, with its MCP servers.
@@ -102,9 +103,9 @@ fn url(listen: &Listen) -> String {
 }
 
 /// Prints the address to standard error, where a caller that asked for any port can read it.
-#[allow(clippy::print_stderr)]
 fn announce(listener: &OwnerListener, listen: &Listen) {
     let bound = listener.tcp_address().map(Listen::Tcp);
-    eprintln!("codex proto");
-    eprintln!("  listening on: {}", url(bound.as_ref().unwrap_or(listen)));
+    note("codex proto");
+    let address = url(bound.as_ref().unwrap_or(listen));
+    note(format_args!("  listening on: {address}"));
 }

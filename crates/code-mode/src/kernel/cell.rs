@@ -105,7 +105,7 @@ pub(super) fn done(error: Option<&str>, stored: &str) -> ! {
 }
 
 /// Ends the process without running what other code registered for its end.
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "calls of the system")]
 pub(super) fn exit(status: i32) -> ! {
     // SAFETY: the call does not return and takes a number.
     unsafe { libc::_exit(status) }

@@ -25,7 +25,7 @@ pub(super) fn limit_resources() {
 }
 
 /// Closes everything but the socket of a cell. The pipes of the kernel carry the lines of other cells.
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "calls of the system")]
 pub(super) fn close_all_but(socket: &OwnedFd) {
     let own = socket.as_raw_fd();
     if filter::close_range(0, own - 1) && filter::close_range(own + 1, i32::MAX) {

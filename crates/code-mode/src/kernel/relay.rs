@@ -227,7 +227,7 @@ enum Forked {
     Kernel(Pid),
 }
 
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "calls of the system")]
 fn fork() -> Option<Forked> {
     // SAFETY: this process has one thread, so the child may do everything that it may.
     match unsafe { libc::fork() } {

@@ -35,8 +35,7 @@ pub struct RequestParams {
     pub developer_instructions: Option<String>,
     /// Replaces the instructions for compaction.
     pub compact_prompt: Option<String>,
-    /// Whether commands that may write the workspace may not write the folder of the memories, as with clients that are
-    /// newer than 0.117.
+    /// Whether commands that may write the workspace may not write the folder of the memories, as some clients expect.
     pub protects_memories: bool,
 }
 

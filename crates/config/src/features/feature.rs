@@ -30,7 +30,6 @@ macro_rules! features {
     ($($variant:ident $key:literal $stage:ident $default:literal)*) => {
         /// A feature, in the order of the registry.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[allow(missing_docs)]
         pub enum Feature { $($variant),* }
 
         impl Feature {

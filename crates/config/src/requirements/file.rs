@@ -122,7 +122,6 @@ pub enum Residency {
 /// Requirements on the network of commands.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
-#[allow(missing_docs)]
 pub struct NetworkRequirements {
     /// Whether the limits are in force. If it says nothing, they are.
     pub enabled: Option<bool>,

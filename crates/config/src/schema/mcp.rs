@@ -176,7 +176,6 @@ struct McpServerForm {
     tools: BTreeMap<String, McpTool>,
     /// Accepted and ignored.
     #[serde(skip_serializing)]
-    #[allow(dead_code, reason = "accepted and ignored")]
     name: Option<String>,
 }
 

@@ -24,7 +24,7 @@ pub struct ToolsFile {
 /// What may be written for `web_search`.
 #[derive(JsonSchema)]
 #[serde(untagged)]
-#[allow(dead_code, reason = "only its schema is used")]
+#[expect(dead_code, reason = "only its schema is used")]
 enum WebSearchForm {
     Options(WebSearchToolConfig),
     Older(bool),

@@ -50,7 +50,6 @@ impl Default for TuiFile {
 
 /// Which desktop notifications are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
 pub enum Notifications {
     Enabled(bool),
     Only(Vec<String>),
@@ -59,7 +58,6 @@ pub enum Notifications {
 /// How notifications reach the desktop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
 pub enum NotificationMethod {
     Auto,
     Osc9,
@@ -69,7 +67,6 @@ pub enum NotificationMethod {
 /// Whether the alternate screen of the terminal is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
 pub enum AlternateScreen {
     Auto,
     Always,
@@ -98,7 +95,6 @@ pub struct NoticeFile {
 /// The program that opens files named in answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)]
 pub enum FileOpener {
     #[serde(rename = "vscode")]
     VsCode,

@@ -1,6 +1,9 @@
 //! Loading, showing and editing configuration on disk.
 
-#![allow(clippy::unwrap_used)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 mod effective;
 mod environment;

@@ -138,8 +138,12 @@ impl AgentNames {
                 self.rounds += 1;
                 continue;
             };
-            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // Below the length.
-            #[allow(clippy::cast_precision_loss)] // Short lists.
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "below the length"
+            )]
+            #[expect(clippy::cast_precision_loss, reason = "short lists")]
             let index = (random * free.len() as f64) as usize;
             let name = free[index.min(last)].clone();
             self.used.insert(name.clone());

@@ -146,7 +146,6 @@ pub(crate) fn merge(grants: &mut Grants, more: &Grants) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

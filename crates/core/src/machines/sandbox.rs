@@ -237,7 +237,6 @@ pub(crate) fn may_write(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -75,7 +75,7 @@ fn string(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-#[allow(clippy::cast_possible_truncation)] // A score from 0 to 1.
+#[expect(clippy::cast_possible_truncation, reason = "a score from 0 to 1")]
 fn score(value: &Value) -> f32 {
     value.as_f64().unwrap_or_default() as f32
 }

@@ -94,7 +94,6 @@ fn value(front_matter: &str, keys: &[&str]) -> Option<String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -126,7 +126,6 @@ fn starts(line: &RolloutItem, turn: &str) -> bool {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use codex_protocol::{TruncationMode, TruncationPolicy};
     use serde_json::{Value, json};

@@ -163,7 +163,6 @@ fn arguments_of(call: &ToolCall) -> Value {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -60,7 +60,6 @@ pub(crate) fn web_search(
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use codex_model_client::ModelCatalog;
 

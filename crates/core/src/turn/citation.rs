@@ -59,7 +59,6 @@ fn entry(line: &str) -> Option<MemoryCitationEntry> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

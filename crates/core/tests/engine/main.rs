@@ -1,6 +1,10 @@
 //! Whole turns through the queue pair, with a scripted model and a clock that does not wait.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // A failed expectation is the failed test.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 mod support;
 

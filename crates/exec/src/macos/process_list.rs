@@ -1,6 +1,6 @@
 //! The list of all processes.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::mem::MaybeUninit;
 

@@ -1,6 +1,6 @@
 //! System calls without a safe wrapper.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;

@@ -1,6 +1,6 @@
 //! The signal mask of helper processes, which have a single thread.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::io;
 use std::mem::MaybeUninit;

@@ -1,6 +1,6 @@
 //! Handles and results of system calls.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::io;
 use std::os::windows::io::{FromRawHandle as _, OwnedHandle, RawHandle};

@@ -1,6 +1,6 @@
 //! Starts processes.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::ffi::c_void;
 use std::io;

@@ -1,6 +1,6 @@
 //! The standard streams of a command: pipes whose ends of this process do not block it.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,6 +1,6 @@
 //! Terminals: pseudo consoles of the system.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::io;
 use std::os::windows::io::{AsRawHandle as _, OwnedHandle};

@@ -1,7 +1,13 @@
 //! What the tests of whole processes share.
 
 // Every test program uses a part of this, and all of it only in tests.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::print_stdout)]
+#![expect(
+    dead_code,
+    unreachable_pub,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "each test program uses its part"
+)]
 
 pub mod confined;
 

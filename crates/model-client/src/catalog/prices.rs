@@ -20,7 +20,7 @@ const MILLION: f64 = 1e6;
 impl ModelPrices {
     /// The cost of these tokens.
     #[must_use]
-    #[allow(clippy::cast_precision_loss)]
+    #[expect(clippy::cast_precision_loss, reason = "precise enough")]
     pub fn cost(&self, tokens: &TokenUsage) -> Cost {
         let cached = tokens
             .cached_input_tokens

@@ -281,7 +281,6 @@ fn write(path: &Path, cache: &ModelsCache) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
 

@@ -1,6 +1,9 @@
 //! Shared by the tests: a client of a scripted server.
-#![allow(dead_code)] // Each test program uses its part.
-#![allow(clippy::unwrap_used)] // The lint does not see that these are tests.
+#![allow(dead_code, reason = "each test program uses its part")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "the lint does not see that these are tests"
+)]
 
 use std::sync::Arc;
 

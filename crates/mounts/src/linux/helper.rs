@@ -164,7 +164,6 @@ fn read_one(mut file: &File) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -94,7 +94,6 @@ fn push_front(rest: &mut VecDeque<OsString>, path: &Path) {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use std::os::unix::fs::symlink;
 

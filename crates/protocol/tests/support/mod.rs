@@ -2,7 +2,7 @@
 //! shapes. What it holds is made up; lines whose type begins with `a_later_` stand for what a newer
 //! version may write.
 
-#![allow(dead_code)] // Each test uses a part.
+#![allow(dead_code, reason = "each test uses a part")]
 
 use std::fmt::Debug;
 

@@ -24,7 +24,7 @@ pub struct LogLine {
 }
 
 /// What happened.
-#[allow(clippy::large_enum_variant)] // One event is at hand at a time.
+#[expect(clippy::large_enum_variant, reason = "one event is at hand at a time")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Event {

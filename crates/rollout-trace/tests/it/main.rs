@@ -1,6 +1,9 @@
 //! The crate from outside: bundles written, reduced, damaged.
 
-#![allow(clippy::unwrap_used)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 mod convert;
 mod damage;

@@ -29,7 +29,7 @@ pub(super) fn first(file: &File, offset: u64, length: i64) -> Option<HeldLock> {
     })
 }
 
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "calls of the system")]
 fn record(kind: libc::c_short, offset: u64, length: i64) -> libc::flock {
     // SAFETY: `flock` is a plain structure of integers, for which all zeros is a valid value.
     let mut lock: libc::flock = unsafe { std::mem::zeroed() };
@@ -40,7 +40,7 @@ fn record(kind: libc::c_short, offset: u64, length: i64) -> libc::flock {
     lock
 }
 
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "calls of the system")]
 fn control(file: &File, command: libc::c_int, lock: &mut libc::flock) -> bool {
     // SAFETY: the descriptor stays open while `file` is borrowed, and the call accesses only the
     // structure.

@@ -1,6 +1,6 @@
 //! Byte-range locks of Windows. The system does not say who holds them, and lists none.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::fs::File;
 use std::os::windows::io::AsRawHandle as _;

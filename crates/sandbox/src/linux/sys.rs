@@ -1,6 +1,6 @@
 //! System calls without a safe wrapper. The only unsafe code of this crate.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 

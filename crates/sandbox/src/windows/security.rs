@@ -1,6 +1,6 @@
 //! Access lists and attributes of files: calls of the system.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::ffi::{OsStr, OsString, c_void};
 use std::fs::{File, OpenOptions};

@@ -1,6 +1,6 @@
 //! Restricted tokens: calls of the system.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::ffi::c_void;
 use std::io;

@@ -4,11 +4,12 @@
 //! It takes the place of functions of the C library (`functions`), so that all code runs as it is, with its threads, its locks, its
 //! database and its files. What it does not see: system calls that do not go through the C library. None of them waits or is random
 //! in code that is simulated.
-#![allow(
+#![expect(
     unsafe_code,
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
-    clippy::cast_sign_loss
+    clippy::cast_sign_loss,
+    reason = "calls of the system"
 )]
 
 mod files;

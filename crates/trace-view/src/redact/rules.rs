@@ -30,7 +30,7 @@ static RULES: LazyLock<Option<Rules>> =
 
 #[derive(Debug, Deserialize)]
 struct Rule {
-    #[cfg_attr(not(test), allow(dead_code))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests name the rule"))]
     id: String,
     regex: String,
     keywords: Vec<String>,

@@ -79,7 +79,6 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    #[allow(clippy::unwrap_used)]
     fn values_are_read_back_as_they_were() {
         let texts = [
             "",

@@ -1,6 +1,9 @@
 //! The crate from outside: bundles shown, exported, redacted, compared.
 
-#![allow(clippy::unwrap_used)]
+#![expect(
+    clippy::unwrap_used,
+    reason = "a failed expectation is the failed test"
+)]
 
 mod diff;
 mod export;

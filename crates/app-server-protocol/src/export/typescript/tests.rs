@@ -1,7 +1,7 @@
 //! What is printed for each form that a type can take, held against a second opinion: ts-rs, which
 //! makes TypeScript from the Rust types by another way.
 
-#![allow(dead_code)] // Of the types below only the forms matter.
+#![expect(dead_code, reason = "of the types below only the forms matter")]
 
 use std::collections::BTreeMap;
 

@@ -10,7 +10,7 @@ impl CellFilter {
     }
 
     /// Leaves a cell its memory and what it has open. False if that fails.
-    #[allow(unsafe_code)]
+    #[expect(unsafe_code, reason = "calls of the system")]
     pub(crate) fn enter(&self) -> bool {
         // SAFETY: the call has numbers as arguments.
         let dies_with_kernel = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } == 0;
@@ -19,7 +19,7 @@ impl CellFilter {
 }
 
 /// Closes descriptors, both ends included. False if the system cannot, before Linux 5.9.
-#[allow(unsafe_code)]
+#[expect(unsafe_code, reason = "calls of the system")]
 pub(super) fn close_range(first: i32, last: i32) -> bool {
     let flags = 0;
     // SAFETY: the cell uses no descriptor but its socket, which is outside of the range.

@@ -2,7 +2,7 @@
 //!
 //! All of it runs in single-threaded processes, so a fork copies no lock that another thread holds.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::ffi::CString;
 use std::io;

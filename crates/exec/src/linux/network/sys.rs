@@ -1,6 +1,6 @@
 //! System calls without a safe wrapper: reported calls, memory of a command, datagrams with their destination.
 
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "calls of the system")]
 
 use std::io;
 use std::mem::MaybeUninit;
