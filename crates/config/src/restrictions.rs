@@ -143,7 +143,6 @@ fn check(table: &Table, home: Option<&Path>) -> Result<(), String> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 

@@ -179,8 +179,6 @@ impl ListPlaces {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)] // These are tests.
-
     use super::*;
 
     /// Converts requests one after the other: each new item gets a member.

@@ -381,8 +381,6 @@ fn key_of(item: &Json<'_>) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)] // These are tests.
-
     use super::*;
 
     /// What a payload became and what was accepted with it.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use codex_protocol::Release;
 use codex_test_support::ProtocolObserver;
 use serde_json::Value;
 
@@ -59,10 +60,10 @@ pub(super) fn check(entries: &[RecordEntry], problems: &mut Vec<Problem>) {
 
 fn begin(about: &Value) -> RecordedConversation {
     let mut observer = ProtocolObserver::default();
-    let release = about["release"].as_str();
+    let release = about["release"].as_str().and_then(Release::parse);
     // Those of 0.140 get the end of a declined command twice.
-    if release.is_some_and(|release| !["0.117", "0.140"].contains(&release)) {
-        observer.be_newer();
+    if let Some(release) = release.filter(|release| *release > Release::of_mark("0.140")) {
+        observer.be_of(release);
     }
     RecordedConversation {
         observer,
