@@ -29,10 +29,13 @@ pub(crate) fn facts(path: &Path) -> io::Result<FileFacts> {
     Ok(facts_of(&rustix::fs::stat(path)?))
 }
 
-#[expect(
-    clippy::unnecessary_cast,
-    clippy::cast_possible_wrap,
-    reason = "the types differ by system"
+#[cfg_attr(
+    target_os = "linux",
+    expect(
+        clippy::unnecessary_cast,
+        clippy::cast_possible_wrap,
+        reason = "the types differ by system"
+    )
 )]
 fn facts_of(stat: &Stat) -> FileFacts {
     let nanoseconds =

@@ -211,7 +211,10 @@ fn regular(file: OwnedFd) -> io::Result<File> {
     }
 }
 
-#[expect(clippy::unnecessary_cast, reason = "the types differ by system")]
+#[cfg_attr(
+    target_os = "linux",
+    expect(clippy::unnecessary_cast, reason = "the types differ by system")
+)]
 fn entry_of(name: OsString, stat: &Stat) -> FolderEntry {
     let modified = u64::try_from(stat.st_mtime as i64).ok();
     FolderEntry {
