@@ -29,14 +29,7 @@ pub(crate) fn facts(path: &Path) -> io::Result<FileFacts> {
     Ok(facts_of(&rustix::fs::stat(path)?))
 }
 
-#[cfg_attr(
-    target_os = "linux",
-    expect(
-        clippy::unnecessary_cast,
-        clippy::cast_possible_wrap,
-        reason = "the types differ by system"
-    )
-)]
+#[expect(clippy::unnecessary_cast, reason = "the types differ by system")]
 fn facts_of(stat: &Stat) -> FileFacts {
     let nanoseconds =
         |seconds: i64, rest: i64| seconds.saturating_mul(1_000_000_000).saturating_add(rest);

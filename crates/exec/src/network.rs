@@ -136,7 +136,7 @@ struct TrafficNumbers {
 
 #[cfg_attr(
     not(target_os = "linux"),
-    allow(dead_code, reason = "nothing is relayed there")
+    expect(dead_code, reason = "nothing is relayed there")
 )]
 impl Traffic {
     /// The bytes from the command.
@@ -215,7 +215,7 @@ impl NetworkLog {
     /// Notes a refusal.
     #[cfg_attr(
         not(target_os = "linux"),
-        allow(dead_code, reason = "nothing is relayed there")
+        expect(dead_code, reason = "nothing is relayed there")
     )]
     pub(crate) fn refuse(&self, host: &Host, port: u16, reason: impl Into<String>) {
         let refusal = RefusedHost {
@@ -237,7 +237,7 @@ impl NetworkLog {
     /// Notes a connection that was made. What it carries is to be added to what is returned.
     #[cfg_attr(
         not(target_os = "linux"),
-        allow(dead_code, reason = "nothing is relayed there")
+        expect(dead_code, reason = "nothing is relayed there")
     )]
     pub(crate) fn connected(&self, host: &Host, port: u16) -> Traffic {
         let mut entries = self.entries.lock();

@@ -99,7 +99,7 @@ impl Process {
     }
 
     /// The same, with a way to interrupt the command.
-    #[cfg_attr(windows, allow(dead_code, reason = "there is no way on this system"))]
+    #[cfg_attr(windows, expect(dead_code, reason = "there is no way on this system"))]
     pub(crate) fn interrupted_through(self, interrupt: mpsc::UnboundedSender<()>) -> Self {
         Self {
             interrupt: Some(interrupt),

@@ -211,10 +211,7 @@ fn regular(file: OwnedFd) -> io::Result<File> {
     }
 }
 
-#[cfg_attr(
-    target_os = "linux",
-    expect(clippy::unnecessary_cast, reason = "the types differ by system")
-)]
+#[expect(clippy::unnecessary_cast, reason = "the types differ by system")]
 fn entry_of(name: OsString, stat: &Stat) -> FolderEntry {
     let modified = u64::try_from(stat.st_mtime as i64).ok();
     FolderEntry {
