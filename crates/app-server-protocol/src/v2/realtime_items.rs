@@ -98,6 +98,7 @@ pub struct ThreadRealtimeTranscriptDoneNotification {
 }
 
 /// An item of a live conversation.
+// Some members have underscores on the wire, whatever other descriptions of these types say.
 #[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema, Experimental)]
 #[serde(
     tag = "type",
@@ -143,10 +144,12 @@ pub enum ThreadRealtimeItem {
         #[since("0.171")]
         observed_at_ms: Option<i64>,
         /// Item that it concerns.
+        #[serde(rename = "item_id")]
         item_id: String,
         /// How the item is shown.
         presentation: ThreadRealtimeBemItemPresentation,
         /// Turn that it concerns.
+        #[serde(rename = "turn_id")]
         turn_id: String,
     },
     /// Realtime session closed.
@@ -188,14 +191,18 @@ pub enum ThreadRealtimeItem {
         #[since("0.171")]
         observed_at_ms: Option<i64>,
         /// The handover.
+        #[serde(rename = "handoff_id")]
         handoff_id: String,
         /// Turn that it concerns.
+        #[serde(rename = "turn_id")]
         turn_id: String,
         /// Whether the turn was started or steered.
         mode: ThreadRealtimeHandoffMode,
         /// Events that it comes from.
+        #[serde(rename = "source_event_ids")]
         source_event_ids: Vec<String>,
         /// Item of the input.
+        #[serde(rename = "input_item_id")]
         input_item_id: String,
         /// What was said.
         input: String,
@@ -212,8 +219,10 @@ pub enum ThreadRealtimeItem {
         #[since("0.171")]
         observed_at_ms: Option<i64>,
         /// Events that it comes from.
+        #[serde(rename = "source_event_ids")]
         source_event_ids: Vec<String>,
         /// Item of the input.
+        #[serde(rename = "input_item_id")]
         input_item_id: String,
         /// What was said.
         input: String,

@@ -44,11 +44,11 @@ export type BemItemPromotedThreadRealtimeItem = {
   /** When it was noticed, in Unix milliseconds; absent if unknown. Since release 0.171. */
   observedAtMs?: number;
   /** Item that it concerns. */
-  itemId: string;
+  item_id: string;
   /** How the item is shown. */
   presentation: ThreadRealtimeBemItemPresentation;
   /** Turn that it concerns. */
-  turnId: string;
+  turn_id: string;
 };
 
 /** Realtime session closed. */
@@ -90,15 +90,15 @@ export type TurnInputAcceptedThreadRealtimeItem = {
   /** When it was noticed, in Unix milliseconds; absent if unknown. Since release 0.171. */
   observedAtMs?: number;
   /** The handover. */
-  handoffId: string;
+  handoff_id: string;
   /** Turn that it concerns. */
-  turnId: string;
+  turn_id: string;
   /** Whether the turn was started or steered. */
   mode: ThreadRealtimeHandoffMode;
   /** Events that it comes from. */
-  sourceEventIds: Array<string>;
+  source_event_ids: Array<string>;
   /** Item of the input. */
-  inputItemId: string;
+  input_item_id: string;
   /** What was said. */
   input: string;
 };
@@ -114,9 +114,9 @@ export type SessionEndInputSavedThreadRealtimeItem = {
   /** When it was noticed, in Unix milliseconds; absent if unknown. Since release 0.171. */
   observedAtMs?: number;
   /** Events that it comes from. */
-  sourceEventIds: Array<string>;
+  source_event_ids: Array<string>;
   /** Item of the input. */
-  inputItemId: string;
+  input_item_id: string;
   /** What was said. */
   input: string;
 };
