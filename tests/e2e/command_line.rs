@@ -1,5 +1,7 @@
 //! The command line itself.
 
+use std::process::{Command, Stdio};
+
 use tempfile::TempDir;
 
 use crate::{codex, stdout_of};
@@ -52,6 +54,36 @@ fn every_command_has_help_that_says_what_it_does() {
             first.len() > 20 && !first.starts_with("Usage"),
             "{command:?}: {help}"
         );
+    }
+}
+
+#[test]
+fn commands_end_well_when_their_reader_has_left() {
+    for command in [
+        &["completion", "bash"][..],
+        &["config", "schema"],
+        &["debug", "models"],
+        &["doctor"],
+        &["features", "list"],
+        &["mcp", "list"],
+    ] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let home = TempDir::new().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_codex"))
+            .args(command)
+            .env("CODEX_HOME", home.path())
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(!errors.contains("ipe"), "{command:?}: {errors}");
+        // `doctor` fails where it finds something.
+        let is_well = output.status.success() || command == ["doctor"];
+        assert!(is_well, "{command:?}: {}: {errors}", output.status);
     }
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: AppServerArguments, settings: SettingsFlags) -> any
             let _mark = arguments.managed_daemon.then(daemon::become_daemon);
             let _mark = _mark.transpose()?;
             let scenario = arguments.scenario.as_deref();
-            let flag = arguments.newer_clients.then_some(dialect::SHOWN);
+            let flag = arguments.newer_clients.then_some(dialect::RELEASE_OF_SIGNS);
             let client_release = flag.or(arguments.client_release);
             serve(arguments.listen, &settings, scenario, client_release)
         }

@@ -14,6 +14,7 @@ use codex_protocol::ThreadId;
 use codex_rollout::{LockError, ThreadLocks};
 use jiff::Timestamp;
 
+use crate::print;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::{checkpoints, wiring};
 
@@ -77,7 +78,7 @@ pub(crate) fn run(
     if store.exists() {
         store.finish_restores()?;
     }
-    let mut out = io::stdout().lock();
+    let mut out = print::output();
     match command {
         CheckpointCommand::List { thread } => {
             for checkpoint in store.checkpoints(&thread)?.iter().rev() {

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 
+use crate::print;
 use clap::{Args, Command};
 use clap_complete::Shell;
 
@@ -20,5 +21,5 @@ pub(crate) fn run(arguments: &CompletionArguments, mut command: Command) -> io::
     // In memory first: the generator panics where it cannot write.
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut command, "codex", &mut script);
-    io::stdout().lock().write_all(&script)
+    print::output().write_all(&script)
 }

@@ -1,7 +1,8 @@
 //! `codex config`: describes the settings.
 
-use std::io::{self, Write};
+use std::io::Write;
 
+use crate::print;
 use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
@@ -14,7 +15,7 @@ pub(crate) fn run(command: &ConfigCommand) -> anyhow::Result<()> {
     match command {
         ConfigCommand::Schema => {
             let text = serde_json::to_string_pretty(&codex_config::settings_schema())?;
-            writeln!(io::stdout().lock(), "{text}")?;
+            writeln!(print::output(), "{text}")?;
             Ok(())
         }
     }

@@ -1,6 +1,6 @@
 //! `codex app-server daemon` and `proxy`: the server in the background of the home folder.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
@@ -10,6 +10,7 @@ use codex_system::background::RunningMark;
 use serde_json::json;
 
 use crate::other_commands::AnyArguments;
+use crate::print;
 use crate::server_process::own_server;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::environment;
@@ -138,7 +139,7 @@ fn print(folder: &DaemonFolder, state: &DaemonState) -> anyhow::Result<()> {
     if let Some(version) = &state.server_version {
         line["appServerVersion"] = json!(version);
     }
-    writeln!(io::stdout().lock(), "{line}")?;
+    writeln!(print::output(), "{line}")?;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! `codex debug models`: the data about models, as servers list them.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::Context;
 use clap::Args;
@@ -8,6 +8,7 @@ use codex_config::RequestParams;
 use codex_model_client::ModelCatalog;
 use serde_json::json;
 
+use crate::print;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::resources::EngineResources;
 use codex_engine_host::wiring;
@@ -31,6 +32,6 @@ pub(crate) fn run(arguments: &ModelsArguments, settings: &SettingsFlags) -> anyh
         crate::runtime::here()?.block_on(store.available()).catalog
     };
     let text = serde_json::to_string(&json!({ "models": catalog.models() }))?;
-    writeln!(io::stdout().lock(), "{text}")?;
+    writeln!(print::output(), "{text}")?;
     Ok(())
 }

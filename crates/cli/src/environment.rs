@@ -1,7 +1,7 @@
 //! `codex environment`: the other machines of the settings: lists them, tests them, and installs this program there.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -22,6 +22,7 @@ use codex_program_files::sha256_digits;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
 
+use crate::print;
 use crate::settings_flags::SettingsFlags;
 
 /// How often the way there and back is measured.
@@ -82,7 +83,7 @@ fn find<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a EnvironmentSet
 }
 
 fn list(config: &Config) -> anyhow::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = print::output();
     if config.environments.is_empty() {
         writeln!(out, "The settings name no other machine.")?;
     }
@@ -116,7 +117,7 @@ async fn test(config: &Config, name: &str) -> anyhow::Result<()> {
     let began = Instant::now();
     let facts = machine.facts().await?;
     let connected = began.elapsed();
-    let mut out = io::stdout().lock();
+    let mut out = print::output();
     writeln!(out, "connection   {} ms", connected.as_millis())?;
     let nothing = serde_json::json!({});
     let began = Instant::now();
@@ -267,7 +268,7 @@ async fn install(config: &Config, arguments: &InstallArguments) -> anyhow::Resul
     let script = install_script(&sha256_digits(&bytes));
     let installing = script_command(&settings.reach, &script).unwrap_or_default();
     let version = run_carrier(installing, &variables, &bytes).await?;
-    let mut out = io::stdout().lock();
+    let mut out = print::output();
     writeln!(
         out,
         "Installed ~/{}/codex on `{}`: {}",

@@ -1,8 +1,9 @@
 //! `codex execpolicy check`: what rules files say about a command.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 
+use crate::print;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use codex_exec_policy::{ProgramMatching, RuleSet};
@@ -60,6 +61,6 @@ pub(crate) fn run(command: ExecPolicyCommand) -> anyhow::Result<()> {
     } else {
         serde_json::to_string(&evaluation)?
     };
-    writeln!(io::stdout().lock(), "{text}")?;
+    writeln!(print::output(), "{text}")?;
     Ok(())
 }

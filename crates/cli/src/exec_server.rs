@@ -7,6 +7,7 @@ use codex_exec_server::MachineServer;
 use codex_transport::{Listener, serve_stdio};
 
 use crate::listen_flags::{ListenFlags, ListenTransport};
+use crate::print;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -46,7 +47,7 @@ pub(crate) fn run(arguments: ExecServerArguments) -> anyhow::Result<()> {
 /// Prints the address, with the port that was chosen.
 fn announce(listener: &Listener, listen: &str) -> std::io::Result<()> {
     use std::io::Write as _;
-    let mut out = std::io::stdout().lock();
+    let mut out = print::output();
     match listener.tcp_address() {
         Some(address) => writeln!(out, "ws://{address}")?,
         None => writeln!(out, "{listen}")?,

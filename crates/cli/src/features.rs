@@ -1,7 +1,7 @@
 //! `codex features`: lists features and their state, and sets them in the user's file.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
+use std::io::Write;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -10,6 +10,7 @@ use codex_config::{
     SettingChange, edit_user_config, is_without_effect,
 };
 
+use crate::print;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::wiring;
 
@@ -57,7 +58,7 @@ fn set(name: &str, enabled: bool, settings: &SettingsFlags) -> anyhow::Result<()
             change: SettingChange::Set(enabled.into(), MergeStrategy::Replace),
         }],
     })?;
-    let mut out = io::stdout().lock();
+    let mut out = print::output();
     let what = if enabled { "Enabled" } else { "Disabled" };
     writeln!(out, "{what} feature `{key}` in config.toml.")?;
     if known.is_none() || known.is_some_and(|it| it.stage() == FeatureStage::Removed) {
@@ -78,7 +79,7 @@ fn list(settings: &SettingsFlags) -> anyhow::Result<()> {
     let names = features.iter().map(|feature| feature.key().len()).max();
     let stages = features.iter().map(|feature| stage(*feature).len()).max();
     let (names, stages) = (names.unwrap_or(0), stages.unwrap_or(0));
-    let mut out = io::stdout().lock();
+    let mut out = print::output();
     for feature in features {
         let (name, stage) = (feature.key(), stage(feature));
         let enabled = config.features.enabled(feature);

@@ -1,10 +1,35 @@
 //! What commands print: what they answer to standard output, what is for people to standard error.
 //!
-//! A reader that has left, such as `head`, is no failure. An answer that cannot be written is one.
+//! A reader that has left, such as `head`, is no failure. An answer that cannot be written for another reason is one.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, StdoutLock, Write};
 use std::process;
+
+/// Standard output, for what a command answers. It takes everything once its reader has left.
+pub(crate) fn output() -> Output {
+    Output(io::stdout().lock())
+}
+
+#[derive(Debug)]
+pub(crate) struct Output(StdoutLock<'static>);
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        unless_left(self.0.write(bytes), bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        unless_left(self.0.flush(), ())
+    }
+}
+
+fn unless_left<T>(written: io::Result<T>, otherwise: T) -> io::Result<T> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(otherwise),
+        written => written,
+    }
+}
 
 /// Prints a line of what a command answers.
 pub(crate) fn answer(line: impl Display) {
@@ -13,11 +38,9 @@ pub(crate) fn answer(line: impl Display) {
 
 /// Prints what a command answers, as it is.
 pub(crate) fn answer_text(text: &str) {
-    let mut out = io::stdout().lock();
+    let mut out = output();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    if let Err(error) = written
-        && error.kind() != io::ErrorKind::BrokenPipe
-    {
+    if let Err(error) = written {
         note(format_args!("error: cannot write the answer: {error}"));
         process::exit(1);
     }

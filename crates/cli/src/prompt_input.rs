@@ -3,7 +3,7 @@
 //! A turn runs with the settings of the user against a model on the loopback interface that keeps the request and
 //! answers nothing. The thread is not stored, and no provider is asked.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::connected_server;
+use crate::print;
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::host::HostPurpose;
@@ -99,7 +100,7 @@ pub(crate) fn run(
             Ok(input)
         },
     )?;
-    writeln!(io::stdout().lock(), "{input:#}")?;
+    writeln!(print::output(), "{input:#}")?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -19,6 +19,7 @@ use codex_sandbox::{HostLimit, LimitedCommands};
 use codex_system::signals::Signals;
 use tokio::io::AsyncReadExt;
 
+use crate::print;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::host::standalone_commands;
 use codex_engine_host::wiring;
@@ -188,7 +189,7 @@ fn every_host_refused() -> anyhow::Result<HostLimit> {
 
 /// Prints a rule for each host that was refused.
 fn print_rules(network_log: &NetworkLog) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = print::output();
     for refused in network_log.refused() {
         let protocol = match UsualProtocol::of_port(refused.port) {
             UsualProtocol::Http => NetworkProtocol::Http,

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::client_call::call;
 use crate::connected_server;
-use crate::print::note;
+use crate::print::{note, output};
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::host::HostPurpose;
@@ -232,6 +232,6 @@ fn note_failure(resumed: anyhow::Result<()>) {
 }
 
 fn say(text: &str) -> anyhow::Result<ExitCode> {
-    writeln!(io::stdout().lock(), "{text}")?;
+    writeln!(output(), "{text}")?;
     Ok(ExitCode::SUCCESS)
 }

@@ -13,6 +13,7 @@ use codex_trace_folder::OpenBundle;
 use codex_trace_view::{Text, ViewOptions, redact_bundle, write_markdown, write_view};
 
 use crate::output::write_output;
+use crate::print;
 use crate::trace_redact::this_person;
 use crate::trace_source::{UnpackArguments, rollout_of};
 
@@ -81,11 +82,7 @@ fn write(bundle: &Path, arguments: &ExportArguments) -> anyhow::Result<()> {
     match (&arguments.output, arguments.format) {
         (Some(output), _) => write_output(&OutputFile::named(output), |out| document(out)),
         (None, DocumentFormat::Markdown) => {
-            match document(&mut io::stdout().lock()) {
-                // The reader has closed the pipe.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                written => written.context("cannot write to standard output"),
-            }
+            document(&mut print::output()).context("cannot write to standard output")
         }
         (None, DocumentFormat::Html) => anyhow::bail!("name the page's file with -o"),
     }

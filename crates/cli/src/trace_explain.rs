@@ -1,6 +1,6 @@
 //! `codex debug trace-explain`: what of a session is worth a look, for people and for models.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,6 +9,7 @@ use codex_rollout_trace::replay_bundle;
 use codex_trace_view::explain;
 use jiff::Timestamp;
 
+use crate::print;
 use crate::trace_problems::report_damage;
 use crate::trace_source::{UnpackArguments, open_source};
 
@@ -43,7 +44,7 @@ pub(crate) fn run(arguments: &TraceExplainArguments) -> anyhow::Result<ExitCode>
     };
     report_damage(&reduction.problems, None);
     let findings = explain(&reduction, bundle.folder());
-    let mut out = io::stdout().lock();
+    let mut out = print::output();
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&findings)?)?;
     } else {

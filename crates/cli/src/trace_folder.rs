@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
-use crate::print::answer;
+use crate::print::{answer, output};
 use crate::trace_source::UnpackArguments;
 use codex_engine_host::trace_retention::{deletable, delete, retention};
 use codex_engine_host::wiring;
@@ -128,7 +128,7 @@ fn bundles(folder: Option<PathBuf>) -> anyhow::Result<Vec<BundleEntry>> {
 
 fn list(arguments: ListArguments) -> anyhow::Result<ExitCode> {
     let mut status = ExitCode::SUCCESS;
-    let mut out = io::stdout().lock();
+    let mut out = output();
     for entry in bundles(arguments.folder)?.iter().rev() {
         let summary = match BundleSummary::of(entry) {
             Ok(summary) => summary,
@@ -200,7 +200,7 @@ fn find(arguments: SearchArguments) -> anyhow::Result<ExitCode> {
         }
     };
     let mut status = NOTHING_FOUND;
-    let mut out = io::stdout().lock();
+    let mut out = output();
     for entry in bundles(folder)?.iter().rev() {
         let matches = match search(entry, &pattern, LISTED_MATCHES, unpack.limit()) {
             Ok(matches) => matches,

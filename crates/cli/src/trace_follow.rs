@@ -89,7 +89,7 @@ pub(crate) fn watch_state(path: &Path, output: Option<PathBuf>) -> anyhow::Resul
         write_state(&reduction.trace, &output)
             .with_context(|| format!("cannot write {}", output.path().display()))?;
         report_all(&reduction.problems, None);
-        answer(output.path().display().to_string());
+        answer(output.path().display());
         let is_damaged = reduction.problems.is_damaged();
         Ok(exit_with(reduction, is_damaged))
     })

@@ -315,7 +315,7 @@ impl<C: Consumer> Fold<C> {
             EventMsg::AgentMessage(message) => {
                 let id = self.id_of_message(message.item_id.as_ref());
                 if message.is_cut && self.ids == ItemIds::Streamed {
-                    // Paginated files do not keep it.
+                    // With the ids of the stream, a message that was cut is left out.
                     return;
                 }
                 self.complete(

@@ -94,7 +94,7 @@ impl DynamicToolSpec {
 
     /// Whether it has what the first form does not: a tag or a namespace.
     #[must_use]
-    pub fn is_tagged_or_named(&self) -> bool {
+    pub fn has_tag_or_namespace(&self) -> bool {
         let is_named = matches!(self, Self::Function(function) if function.namespace.is_some());
         is_named || self.is_tagged()
     }

@@ -49,12 +49,12 @@ impl<'a> RawRolloutLine<'a> {
 }
 
 /// The parsed first bytes of a line in the usual form, `{"timestamp":"…","type":"…","payload":…}`, in this order and
-/// without blanks. Paginated files have a line number after the timestamp: `"ordinal":7`.
+/// without blanks. Some engines write a line number after the timestamp: `"ordinal":7`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineStart<'a> {
     /// The time of writing.
     pub timestamp: &'a str,
-    /// The line number in a paginated file.
+    /// The line number, if the engine writes one.
     pub ordinal: Option<u64>,
     /// The type of the line.
     pub kind: &'a str,

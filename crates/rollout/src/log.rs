@@ -77,7 +77,7 @@ impl RolloutLog {
         }
     }
 
-    /// Has the lines of a new file numbered, as in a paginated file.
+    /// Has the lines of a new file numbered.
     #[must_use]
     pub fn numbered(mut self, is_numbered: bool) -> Self {
         self.is_numbered = is_numbered;

@@ -1,6 +1,6 @@
-//! Items of a turn as paginated files have them, beside the events that this program goes by.
+//! Items of a turn as numbered files have them, beside the events that this program goes by.
 //!
-//! In a file with numbered lines those engines show only what has an `item_completed` line. Such a line repeats an event and is
+//! In such a file other engines show only what has an `item_completed` line. Such a line repeats an event and is
 //! marked, so that it is skipped when this program reads the file.
 
 use codex_protocol::{EventMsg, LineStart, McpToolCallEndEvent, TurnItem};

@@ -1,4 +1,4 @@
-//! The numbers of lines of paginated files: `"ordinal":7` behind the timestamp.
+//! The numbers of lines that some engines write: `"ordinal":7` behind the timestamp.
 //!
 //! A file whose first line has one is numbered, and every line that is added to it gets the next number; those engines do not
 //! take up a file that ends with a line without. Other files have no numbers.

@@ -112,7 +112,7 @@ impl FactsBuilder<'_> {
         self.add_message(&message.message, images);
     }
 
-    /// Paginated files store messages as items.
+    /// Some engines store messages as items.
     fn item(&mut self, completed: ItemPayload) {
         if let TurnItem::UserMessage(message) = completed.item {
             let (text, images) = message.text_and_image_count();

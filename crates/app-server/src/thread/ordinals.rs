@@ -1,7 +1,7 @@
-//! The positions of turns and items in a thread: the ordinals of their lines, as engines with paginated histories number them.
+//! The positions of turns and items in a thread: the ordinals of their lines, as engines that number lines count them.
 //!
-//! Paginated files have the ordinals. Others have none and lack some lines of those, so the lines are
-//! counted as that release would have written them.
+//! Numbered files have the ordinals. Others have none and lack some lines of those, so the lines are
+//! counted as such an engine would have written them.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ enum LastLine {
     Other,
 }
 
-/// The lines of a paginated file for one line: those before the line itself, the line if there is one, and those after it.
+/// The lines of a numbered file for one line: those before the line itself, the line if there is one, and those after it.
 #[derive(Clone, Copy)]
 struct Lines(u64, u64, u64);
 
@@ -46,7 +46,7 @@ impl Lines {
 }
 
 impl LineOrdinals {
-    /// The ordinal of the next line of the file, or of the last one before it if a paginated file has no such line.
+    /// The ordinal of the next line of the file, or of the last one before it if a numbered file has no such line.
     pub(super) fn take(&mut self, line: &ScannedLine<'_>) -> u64 {
         let (kind, payload) = line.kind().unwrap_or_default();
         let Lines(before, own, after) = match &*kind {
@@ -113,7 +113,7 @@ impl LineOrdinals {
             "token_count" => self.token_count(last),
             // The tokens of the request that was interrupted.
             "turn_aborted" => Lines(u64::from(self.is_uncounted), 1, 0),
-            // A paginated file has the settings of a turn in it.
+            // A numbered file has the settings of a turn in it.
             "thread_settings_applied" if is_of_turn(line) => Lines::NONE,
             // A side thread has its own first line and its settings.
             "inherited_history_ends" => Lines(0, 1, 1),
@@ -124,7 +124,7 @@ impl LineOrdinals {
         }
     }
 
-    /// A paginated file has one line with the tokens of a response, and another one when its calls have ended.
+    /// A numbered file has one line with the tokens of a response, and another one when its calls have ended.
     fn token_count(&mut self, last: LastLine) -> Lines {
         self.last = LastLine::TokenCount;
         match last {

@@ -8,7 +8,7 @@ use clap::Args;
 use codex_batch::{BatchFolder, BatchStatus, RowResult, WorkerEnd, status};
 use codex_client::harmless;
 
-use crate::print::answer;
+use crate::print::{answer, output};
 
 /// How often the table is written again.
 const REFRESH: Duration = Duration::from_secs(1);
@@ -32,7 +32,7 @@ pub(super) fn show(arguments: &StatusArguments) -> anyhow::Result<()> {
         return Ok(());
     }
     let is_live = !arguments.once && std::io::stdout().is_terminal();
-    let mut out = std::io::stdout().lock();
+    let mut out = output();
     let mut lines = 0;
     loop {
         let now = status(&folder)?;

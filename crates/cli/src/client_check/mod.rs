@@ -22,6 +22,7 @@ use codex_system::facts::HAS_BATCH_FILES;
 use serde::Serialize;
 use tokio::process::Command;
 
+use crate::print;
 pub(crate) use recorder::{RecordServerArguments, run as record_server};
 use scenarios::{READY_SCENARIOS, ReadyScenario};
 
@@ -281,7 +282,7 @@ fn existing(word: &str) -> PathBuf {
 }
 
 fn print(results: &[ScenarioResult], json: bool) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = print::output();
     if json {
         serde_json::to_writer_pretty(&mut out, results)?;
         return writeln!(out);

@@ -13,39 +13,23 @@ const LINES: [&str; 5] = ["enumNames", "label", "placeholder", "title", "header"
 const TEXTS: [&str; 4] = ["description", "help", "message", "text"];
 
 /// The question with escapes for what would not show.
-pub(super) fn visible_question(request: ElicitationRequest) -> ElicitationRequest {
+pub(super) fn visible_question(mut request: ElicitationRequest) -> ElicitationRequest {
     use ElicitationRequest as Q;
-    match request {
+    let (Q::Form { meta, message, .. }
+    | Q::OpenaiForm { meta, message, .. }
+    | Q::Url { meta, message, .. }) = &mut request;
+    *meta = meta.as_ref().map(visible_value);
+    *message = visible_lines(message);
+    match &mut request {
         Q::Form {
-            meta,
-            message,
-            requested_schema,
-        } => Q::Form {
-            meta: meta.as_ref().map(visible_value),
-            message: visible_lines(&message),
-            requested_schema: visible_form(&requested_schema),
-        },
-        Q::OpenaiForm {
-            meta,
-            message,
-            requested_schema,
-        } => Q::OpenaiForm {
-            meta: meta.as_ref().map(visible_value),
-            message: visible_lines(&message),
-            requested_schema: visible_form(&requested_schema),
-        },
-        Q::Url {
-            meta,
-            message,
-            url,
-            elicitation_id,
-        } => Q::Url {
-            meta: meta.as_ref().map(visible_value),
-            message: visible_lines(&message),
-            url: visible_address(&url),
-            elicitation_id,
-        },
+            requested_schema, ..
+        }
+        | Q::OpenaiForm {
+            requested_schema, ..
+        } => *requested_schema = visible_form(requested_schema),
+        Q::Url { url, .. } => *url = visible_address(url),
     }
+    request
 }
 
 /// A value for display, with escapes in its texts.

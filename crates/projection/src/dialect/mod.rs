@@ -14,7 +14,7 @@ mod stored_form;
 #[cfg(test)]
 mod table_tests;
 
-pub use recognition::{ClientRelease, SHOWN, is_named_to_providers};
+pub use recognition::{ClientRelease, RELEASE_OF_SIGNS, is_named_to_providers};
 pub use rows::{Dialect, FeatureOrder};
 pub use steps::Forms;
 pub use stored_form::StoredForm;

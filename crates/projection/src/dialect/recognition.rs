@@ -14,7 +14,7 @@ use super::rows::Dialect;
 
 /// The release that a client counts as which shows that it is newer than it seemed. Most clients that do not say their
 /// release are written for this one or a later one.
-pub const SHOWN: Release = Release::of_mark("0.169");
+pub const RELEASE_OF_SIGNS: Release = Release::of_mark("0.169");
 
 /// The newer name of an automatic reviewer.
 const NEWER_REVIEWER: &str = "auto_review";
@@ -82,7 +82,7 @@ fn release_of_client(params: &InitializeParams, otherwise: Release) -> Release {
         return official;
     }
     if NEWER_CLIENTS.contains(&name.as_str()) {
-        return otherwise.max(SHOWN);
+        return otherwise.max(RELEASE_OF_SIGNS);
     }
     otherwise
 }
@@ -103,7 +103,7 @@ fn release_shown_by(
 ) -> Option<Release> {
     let method = request.method();
     let of_method = ClientRequest::releases(method).map(|releases| releases.since);
-    let of_form = has_newer_form(request).then_some(SHOWN);
+    let of_form = has_newer_form(request).then_some(RELEASE_OF_SIGNS);
     let signs = [
         of_method,
         newest_member(params, ClientRequest::released_params(method), known),
@@ -117,7 +117,7 @@ fn release_shown_by(
         .max();
     newest
         .filter(|since| *since > known)
-        .map(|since| since.max(SHOWN))
+        .map(|since| since.max(RELEASE_OF_SIGNS))
 }
 
 /// Whether a value has a form that is newer than 0.117.
@@ -125,7 +125,7 @@ fn has_newer_form(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::ThreadStart(params) => {
             let mut tools = params.dynamic_tools.iter().flatten();
-            tools.any(DynamicToolSpec::is_tagged_or_named)
+            tools.any(DynamicToolSpec::has_tag_or_namespace)
                 || params.approvals_reviewer == Some(ApprovalsReviewer::AutoReview)
         }
         ClientRequest::TurnInterrupt(params) => params.turn_id.is_empty(),

@@ -107,7 +107,7 @@ macro_rules! behaviours {
 }
 
 behaviours! {
-    /// the schema of the traces that a server records, if its clients said their release
+    /// the schema of the traces that a server records; its user names the release
     trace_schema: u32 {
         1, "1";
         "0.169": 2, "2";
