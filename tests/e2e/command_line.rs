@@ -87,6 +87,31 @@ fn commands_end_well_when_their_reader_has_left() {
     }
 }
 
+/// Where the disk is full, a command fails and leaves nothing behind.
+#[cfg(target_os = "linux")]
+#[test]
+fn answer_that_cannot_be_written_is_an_error() {
+    let home = TempDir::new().unwrap();
+    for command in [&["mcp", "list"][..], &["features", "list"]] {
+        let full = std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_codex"))
+            .args(command)
+            .env("CODEX_HOME", home.path())
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+            .wait_with_output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{command:?}: {errors}");
+        assert!(errors.contains("error: "), "{command:?}: {errors}");
+    }
+}
+
 #[test]
 fn completion_knows_the_commands() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {

@@ -104,6 +104,47 @@ fn check_order(text: &str, parts: &[&str]) {
 }
 
 #[tokio::test]
+async fn part_of_an_output_that_the_model_did_not_see_is_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let command = "seq 1 100000; echo at the end >&2";
+    let replies = [
+        exec("c1", &json!({ "cmd": command })),
+        response(&[says("Done.")]),
+    ];
+    let (bundle, _home) = session(json!({ "cwd": folder.path() }), &replies).await;
+    let page = TracePage::of(&bundle.0);
+    let text = page.open_text();
+    assert!(text.contains("what it did not see is marked"), "{text}");
+    let of_seen = |seen: &str, printed: &str| {
+        let call = format!(
+            "JSON.stringify(omittedIn({}, {}))",
+            json!(printed),
+            json!(seen)
+        );
+        serde_json::from_str::<Value>(&page.run::<String>(&call)).unwrap()
+    };
+    let mark = "…17 tokens truncated…";
+    let numbers: Vec<String> = (1..100).map(|number| number.to_string()).collect();
+    let printed = numbers.join("\n") + "\n";
+    let seen = format!("Output:\n{}{mark}{}", &printed[..50], &printed[200..]);
+    assert_eq!(of_seen(&seen, &printed), json!([50, 200]));
+    // With a text around it, a mark on a line of its own, and lines that repeat.
+    let seen = format!(
+        "Exit code: 0\nOutput:\n{}\n{mark}\n{}at the end\n",
+        &printed[..50],
+        &printed[200..]
+    );
+    assert_eq!(of_seen(&seen, &printed), json!([50, 200]));
+    let repeated = "same line\n".repeat(50);
+    let seen = format!("Output:\n{}{mark}{}", &repeated[..100], &repeated[400..]);
+    assert_eq!(of_seen(&seen, &repeated), json!([100, 400]));
+    // What does not fit is not guessed.
+    let seen = format!("Output:\nanother text\n{mark}\nand its end");
+    assert_eq!(of_seen(&seen, &printed), Value::Null);
+    assert_eq!(of_seen("all of it", &printed), Value::Null);
+}
+
+#[tokio::test]
 async fn calls_stand_in_one_line_with_folder_exit_code_and_counts() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("old-copy")).unwrap();

@@ -238,6 +238,7 @@ fn main() -> ExitCode {
         .and_then(|arguments| Ok((arguments, settings_flags::found_below(&matches)?)));
     let (arguments, settings) = parsed.unwrap_or_else(|error| error.exit());
     match run(arguments, settings) {
+        Ok(_) if print::has_failed() => ExitCode::FAILURE,
         Ok(code) => code,
         Err(error) => {
             report(&error);

@@ -4,7 +4,10 @@
 
 use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
-use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether an answer could not be written.
+static HAS_FAILED: AtomicBool = AtomicBool::new(false);
 
 /// Standard output, for what a command answers. It takes everything once its reader has left.
 pub(crate) fn output() -> Output {
@@ -41,9 +44,14 @@ pub(crate) fn answer_text(text: &str) {
     let mut out = output();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     if let Err(error) = written {
+        HAS_FAILED.store(true, Ordering::Relaxed);
         note(format_args!("error: cannot write the answer: {error}"));
-        process::exit(1);
     }
+}
+
+/// Whether an answer could not be written: the command has failed then, once it has tidied up.
+pub(crate) fn has_failed() -> bool {
+    HAS_FAILED.load(Ordering::Relaxed)
 }
 
 /// Prints a line for people, beside what a command answers. Where nobody can be told, there is nothing else to do.

@@ -9,8 +9,8 @@ use codex_rollout_trace::ids::TurnId;
 use serde::Serialize;
 use serde_json::Value;
 
-/// At most this many are shown.
-const MOST: usize = 2000;
+/// At most this many are shown on a page.
+const MOST_ON_PAGE: usize = 2000;
 /// The longest text of one.
 const LENGTH: usize = 400;
 
@@ -48,7 +48,7 @@ const SHOWN: [&str; 4] = ["session_input", "error", "warning", "hook_completed"]
 
 /// The notices of a bundle, in the order of its log. What cannot be read is left out.
 pub(crate) fn notices(bundle: &Path) -> Notices {
-    let mut notices = Notices::default();
+    let mut notices = Notices::of_page();
     let Ok(recording) = Recording::read(bundle) else {
         return notices;
     };
@@ -68,20 +68,47 @@ pub(crate) fn notices(bundle: &Path) -> Notices {
 }
 
 /// The notices so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Notices {
     pub(crate) list: Vec<Notice>,
     /// How many hooks ran and changed nothing.
     pub(crate) quiet_hooks: usize,
     /// The questions that wait, by their ids.
     waiting: HashMap<String, usize>,
+    /// The most that are listed.
+    limit: usize,
 }
 
 impl Notices {
-    /// Whether an event of this type can be one.
+    /// As many as a page shows.
+    pub(crate) fn of_page() -> Self {
+        Self {
+            limit: MOST_ON_PAGE,
+            ..Self::all()
+        }
+    }
+
+    /// All that there are.
+    pub(crate) fn all() -> Self {
+        Self {
+            list: Vec::new(),
+            quiet_hooks: 0,
+            waiting: HashMap::new(),
+            limit: usize::MAX,
+        }
+    }
+
+    /// Whether an event of this type can be one, or the answer to one.
     pub(crate) fn wants(&self, event_type: &str) -> bool {
+        if self.is_full() {
+            return event_type == "session_input" && !self.waiting.is_empty();
+        }
         let is_question = QUESTIONS.iter().any(|(kind, _)| *kind == event_type);
-        self.list.len() < MOST && (is_question || SHOWN.contains(&event_type))
+        is_question || SHOWN.contains(&event_type)
+    }
+
+    fn is_full(&self) -> bool {
+        self.list.len() >= self.limit
     }
 
     /// Adds an event. Returns the place of the notice that is new or changed.
@@ -93,7 +120,11 @@ impl Notices {
         payload: &Value,
     ) -> Option<usize> {
         let named_turn = payload["turn_id"].as_str();
+        let is_full = self.is_full();
         let mut notice = |kind: &str, text: &Value| {
+            if is_full {
+                return None;
+            }
             self.list.push(Notice {
                 kind: kind.replace('_', " "),
                 at,

@@ -20,7 +20,7 @@ impl SpanEvents {
     /// Reads the log of a bundle. What cannot be read is left out.
     pub(crate) fn read(trace: &RolloutTrace, bundle: &Path, contents: Contents) -> Self {
         let mut found: Vec<(i64, Option<String>, Value)> = Vec::new();
-        let mut notices = Notices::default();
+        let mut notices = Notices::all();
         if let Ok(recording) = Recording::read(bundle) {
             for line in recording.events() {
                 let Event::ProtocolEventObserved {

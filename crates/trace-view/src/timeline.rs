@@ -231,14 +231,7 @@ pub(crate) fn tool_name(kind: &ToolKind) -> String {
 
 /// What a person would have typed: the script of a shell, or the words of the command.
 pub(crate) fn typed_command<'c>(command: &'c [String], display: &'c str) -> &'c str {
-    match command {
-        [shell, flag, script]
-            if shell.ends_with("sh") && flag.starts_with('-') && flag.ends_with('c') =>
-        {
-            script
-        }
-        _ => display,
-    }
+    codex_shell_command::shell_script(command).unwrap_or(display)
 }
 
 /// What an operation did, on one line.

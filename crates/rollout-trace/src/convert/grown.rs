@@ -58,6 +58,9 @@ impl ConvertedRequest {
 
     /// What of a request is new, if everything around its items is as before.
     pub(super) fn continuation(&self, text: &[u8]) -> Option<Continuation> {
+        if text.len() > MOST_KEPT {
+            return None;
+        }
         let [places, _] = &self.places;
         let tail = &self.original[places.end..];
         let items_end = text.len().checked_sub(tail.len())?;
@@ -181,10 +184,11 @@ impl ListPlaces {
 mod tests {
     use super::*;
 
-    /// Converts requests one after the other: each new item gets a member.
-    fn convert(requests: &[&str]) -> Vec<String> {
+    /// Converts requests one after the other: each object of a new item gets a member. Returns how many went on from the
+    /// one before.
+    fn convert(requests: &[&str]) -> usize {
         let mut last: Option<ConvertedRequest> = None;
-        let mut all = Vec::new();
+        let mut continued = 0;
         for text in requests {
             let text = text.as_bytes();
             let marked = |added: &[u8]| {
@@ -197,6 +201,7 @@ mod tests {
                 let items = Scanner::parse(list.as_bytes()).ok()?;
                 last.extend(text, kept, &added, items.as_array()?)
             });
+            continued += usize::from(grown.is_some());
             let converted = grown.unwrap_or_else(|| marked(text).into_bytes());
             assert_eq!(converted, marked(text).into_bytes());
             let whole = ConvertedRequest::of(text, &converted);
@@ -206,18 +211,18 @@ mod tests {
                 assert_eq!(last.places, whole.places);
             }
             last = last.filter(|last| last.original == text).or(whole);
-            all.push(String::from_utf8(converted).unwrap());
         }
-        all
+        continued
     }
 
     #[test]
     fn requests_become_the_same_piece_by_piece() {
-        convert(&[
+        let others = [
             r#"["no object"]"#,
             r#"{"a":"x","input":[],"b":[1]"#,
             r#"{"a":"x","input":[],"b":[1]"#,
-        ]);
+        ];
+        assert_eq!(convert(&others), 0);
         let list = |items: &str| format!(r#"{{"a":"\"input\":[","input":[{items}],"b":[1,2]"#);
         let steps = [
             "",
@@ -228,8 +233,8 @@ mod tests {
             r#"{"i":1"#,
             r#"{"i":10"#,
             "",
-            r#"{"i":[{}]},{},{},{"j":null"#,
-            r#"{"i":[{}]},{},{"j":null"#,
+            r#"{"i":[{"k":1}]},{"k":2},{"k":3},{"j":null"#,
+            r#"{"i":[{"k":1}]},{"k":2},{"j":null"#,
         ];
         let requests: Vec<String> = steps
             .iter()
@@ -238,8 +243,24 @@ mod tests {
                 items => list(&format!("{items}}}")) + "}",
             })
             .collect();
-        // The list holds nested objects in some: those get the member too, in both ways.
-        convert(&requests.iter().map(String::as_str).collect::<Vec<_>>());
+        let requests: Vec<&str> = requests.iter().map(String::as_str).collect();
+        assert_eq!(convert(&requests), requests.len() - 1);
+    }
+
+    #[test]
+    fn long_requests_are_not_kept() {
+        let request = |length: usize| format!(r#"{{"a":"{}","input":[{{}}]}}"#, "x".repeat(length));
+        let (short, long) = (request(1), request(MOST_KEPT));
+        let [short, long] = [short.as_bytes(), long.as_bytes()];
+        assert!(ConvertedRequest::of(long, long).is_none());
+        let kept = ConvertedRequest::of(short, short).unwrap();
+        assert!(kept.continuation(short).is_some() && kept.continuation(long).is_none());
+        // One that only became too long.
+        let grown = format!(
+            r#"{{"a":"x","input":[{{}},{{"b":"{}"}}]}}"#,
+            "x".repeat(MOST_KEPT)
+        );
+        assert!(kept.continuation(grown.as_bytes()).is_none());
     }
 
     #[test]

@@ -406,6 +406,7 @@ mod tests {
     /// Requests that are converted piece by piece become what they become as a whole.
     #[test]
     fn requests_become_the_same_with_and_without_the_one_before() {
+        let mut continued = 0;
         for seed in 1..200_u64 {
             let mut state = seed;
             let mut next = |below: u64| {
@@ -458,6 +459,13 @@ mod tests {
                 for history in whole.threads.values_mut() {
                     history.request = None;
                 }
+                let mut histories = pieces.threads.values();
+                let goes_on = histories.any(|history| {
+                    let last = history.request.as_ref();
+                    let next = last.and_then(|last| last.continuation(payload.as_bytes()));
+                    next.is_some()
+                });
+                continued += usize::from(kind == PayloadKind::InferenceRequest && goes_on);
                 let one = convert(&mut pieces, kind, &payload);
                 assert_eq!(
                     one,
@@ -466,5 +474,9 @@ mod tests {
                 );
             }
         }
+        assert!(
+            continued > 3000,
+            "only {continued} requests went on from the one before"
+        );
     }
 }

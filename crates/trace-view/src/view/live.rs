@@ -178,7 +178,7 @@ impl LiveView {
             edges: HashMap::new(),
             compactions: HashMap::new(),
             unplaced: BTreeSet::new(),
-            notices: Notices::default(),
+            notices: Notices::of_page(),
         }
     }
 

@@ -6,6 +6,12 @@ const COUNTS = /\b\d+ (?:tests? )?(?:passed|failed|failures?|errors?|warnings?|s
 /** The mark where output was cut before the model saw it. */
 const CUT = /…\s*[0-9,]+ (?:tokens|chars|characters|bytes|lines) (?:truncated|omitted)[^…]*…|\[\.\.\. ?omitted [0-9]+ of [0-9]+ lines ?\.\.\.\]/;
 
+/** With so much of its beginning and its end an output is found in what the model saw of it. */
+const PIECE = 16;
+
+/** So many places are tried. */
+const MOST_TRIES = 1000;
+
 /** So much of the end of an output is searched for its result. */
 const TAIL = 20000;
 
@@ -196,14 +202,19 @@ class Outcomes {
     for (const [label, text] of span.texts ?? []) {
       const isOutput = label === "stdout" || label === "stderr";
       const seen = isOutput ? this.seen(tool, item) : "";
-      const omitted = isOutput ? omittedIn(text, seen) : null;
       if (label !== "command" || text.includes("\n") || text.length > 150) parts.push(element("h4", "", label));
       else continue;
-      if (omitted === null) {
+      if (!isOutput || !isCut(text, seen)) {
         parts.push(longText(text, words));
         continue;
       }
-      parts.push(element("p", "note bad", `The model saw ${bytes(seen.length)} of ${bytes(text.length)}; what it did not see is marked.`));
+      const omitted = omittedIn(text, seen);
+      if (omitted === null) {
+        parts.push(element("p", "note bad", `The model saw only a part of these ${bytes(text.length)}.`), longText(text, words));
+        continue;
+      }
+      const kept = text.length - (omitted[1] - omitted[0]);
+      parts.push(element("p", "note bad", `The model saw ${bytes(kept)} of ${bytes(text.length)}; what it did not see is marked.`));
       parts.push(markedRange(text, omitted));
     }
     return parts;
@@ -292,16 +303,38 @@ function textIn(body) {
   return readableText(body);
 }
 
-/** Where the part of an output begins and ends that the model did not see; null if it saw all. */
+/** Whether the model saw an output only in part. */
+function isCut(text, seen) {
+  return CUT.test(seen) && !seen.includes(text.trim());
+}
+
+/**
+ * Where the part of an output begins and ends that the model did not see; null if that cannot be told.
+ * What it saw has the beginning of the output before the mark and the end of it behind the mark, with other texts around.
+ */
 function omittedIn(text, seen) {
   const mark = CUT.exec(seen);
-  if (mark === null) return null;
-  const head = seen.slice(0, mark.index).split("\n").at(-1).trim();
-  const tail = seen.slice(mark.index + mark[0].length).split("\n").map((line) => line.trim()).find(Boolean) ?? "";
-  const place = head === "" ? 0 : text.indexOf(head);
-  const start = place < 0 ? 0 : place + head.length;
-  const end = tail === "" ? -1 : text.lastIndexOf(tail);
-  return [start, end < start ? text.length : end];
+  const whole = text.trimEnd();
+  if (mark === null || whole.length < PIECE) return null;
+  const head = seen.slice(0, mark.index).replace(/\n+$/, "");
+  const tail = seen.slice(mark.index + mark[0].length).replace(/^\n+/, "");
+  const [first, last] = [whole.slice(0, PIECE), whole.slice(-PIECE)];
+  let start = -1;
+  for (let at = head.indexOf(first), tries = 0; at >= 0 && tries < MOST_TRIES; at = head.indexOf(first, at + 1), tries++) {
+    if (whole.startsWith(head.slice(at))) {
+      start = head.length - at;
+      break;
+    }
+  }
+  let end = -1;
+  for (let at = tail.lastIndexOf(last), tries = 0; at >= 0 && tries < MOST_TRIES; at = tail.lastIndexOf(last, at - 1), tries++) {
+    if (whole.endsWith(tail.slice(0, at + PIECE))) {
+      end = whole.length - at - PIECE;
+      break;
+    }
+    if (at === 0) break;
+  }
+  return start < 0 || end < start ? null : [start, end];
 }
 
 /** A text of which a part is marked, with little around it. */

@@ -46,17 +46,10 @@ class Story {
     return [element("h3", "", "What happened"), ...jumps, list];
   }
 
-  /** The story begins at the last failure; without one, at the last thing worth a look, or at the end. */
+  /** The story begins at the last failure; without one, at the end. */
   startingTurn() {
-    const { spans, findings = [] } = this.data;
     const failed = this.turns.findLastIndex((at) => this.hasFailed(at));
-    if (failed >= 0) return failed;
-    for (const finding of findings.toReversed()) {
-      const at = spans.findIndex((span) => span.id === finding.object);
-      const turn = at < 0 ? null : this.outcomes.turnOf(at);
-      if (this.places.has(turn)) return this.places.get(turn);
-    }
-    return this.turns.length - 1;
+    return failed >= 0 ? failed : this.turns.length - 1;
   }
 
   /** Whether a turn did not end well, or its last command did not. */
