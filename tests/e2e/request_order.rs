@@ -409,6 +409,21 @@ async fn commands_find_the_files_that_were_written_before_them() {
         let ran = server.result("command/exec", params).await;
         assert_eq!(ran["stdout"], expected, "{ran}");
     }
+    let params = json!({ "cwd": work.path() });
+    let thread = server.result("thread/start", params).await["thread"]["id"].clone();
+    for written in ["dHdv", "b25l"] {
+        std::fs::remove_file(&file).unwrap();
+        let content = written.repeat(1 << 20);
+        let params = json!({ "path": file, "dataBase64": content });
+        server.begin("fs/writeFile", params).await.unwrap();
+        let command = format!("wc -c < {}", file.display());
+        let params = json!({ "threadId": thread, "command": command });
+        server.result("thread/shellCommand", params).await;
+        let end = server.wait_for("item/completed").await.unwrap();
+        let printed = end["params"]["item"]["aggregatedOutput"].as_str();
+        assert_eq!(printed.map(str::trim), Some("3145728"), "{end}");
+        server.wait_for("turn/completed").await.unwrap();
+    }
     server.finish().await.unwrap();
 }
 

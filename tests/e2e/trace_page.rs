@@ -126,18 +126,18 @@ async fn part_of_an_output_that_the_model_did_not_see_is_marked() {
     let mark = "…17 tokens truncated…";
     let numbers: Vec<String> = (1..100).map(|number| number.to_string()).collect();
     let printed = numbers.join("\n") + "\n";
-    let seen = format!("Output:\n{}{mark}{}", &printed[..50], &printed[200..]);
-    assert_eq!(of_seen(&seen, &printed), json!([50, 200]));
+    let seen = format!("Output:\n{}{mark}{}", &printed[..50], &printed[201..]);
+    assert_eq!(of_seen(&seen, &printed), json!([50, 201]));
     // With a text around it, a mark on a line of its own, and lines that repeat.
     let seen = format!(
         "Exit code: 0\nOutput:\n{}\n{mark}\n{}at the end\n",
         &printed[..50],
-        &printed[200..]
+        &printed[201..]
     );
-    assert_eq!(of_seen(&seen, &printed), json!([50, 200]));
+    assert_eq!(of_seen(&seen, &printed), json!([50, 201]));
     let repeated = "same line\n".repeat(50);
-    let seen = format!("Output:\n{}{mark}{}", &repeated[..100], &repeated[400..]);
-    assert_eq!(of_seen(&seen, &repeated), json!([100, 400]));
+    let seen = format!("Output:\n{}{mark}{}", &repeated[..95], &repeated[405..]);
+    assert_eq!(of_seen(&seen, &repeated), json!([95, 405]));
     // What does not fit is not guessed.
     let seen = format!("Output:\nanother text\n{mark}\nand its end");
     assert_eq!(of_seen(&seen, &printed), Value::Null);

@@ -1,4 +1,4 @@
-//! Settings that restrict something: they hold even if nothing else of their files can be used.
+//! Settings that restrict who may log in and what may be read: they hold even if nothing else of their files can be used.
 //!
 //! Each is kept by itself, so that an invalid setting takes no other one with it. What may be a restriction and cannot be
 //! read is reported, and whoever enforces it is closed then. A name that is nearly that of a restriction is an error.

@@ -211,6 +211,7 @@ impl Candidates {
             }
             if WRAPPERS.contains(&name) && !is_option {
                 self.program(argument);
+                self.folder_of_computed(argument);
             }
             if is_operand_to_run && !is_option {
                 is_operand_to_run = false;
@@ -233,8 +234,19 @@ impl Candidates {
 
     /// The recipes of the folder that a program is asked for.
     fn recipes(&mut self, name: &str, arguments: &[String]) {
-        const RUNNERS: [&str; 9] = [
-            "bun", "deno", "gmake", "just", "make", "npm", "pnpm", "task", "yarn",
+        const RUNNERS: [&str; 12] = [
+            "bun",
+            "deno",
+            "gmake",
+            "just",
+            "make",
+            "npm",
+            "npm-run-all",
+            "pnpm",
+            "run-p",
+            "run-s",
+            "task",
+            "yarn",
         ];
         if !RUNNERS.contains(&name) {
             return;

@@ -59,7 +59,11 @@ pub(crate) fn git_settings(root: &Path, home: Option<&Path>, only_reads: bool) -
     let mut found = GitSettings::default();
     let folder = git_folder(root);
     let common = common_folder(&folder);
-    let mut files = vec![common.join("config"), folder.join("config.worktree")];
+    let mut files = vec![
+        common.join("config"),
+        folder.join("config.worktree"),
+        PathBuf::from("/etc/gitconfig"),
+    ];
     files.extend(home.map(|home| home.join(".gitconfig")));
     files.extend(home.map(|home| home.join(".config/git/config")));
     let own = files.len();
@@ -136,7 +140,7 @@ fn settings(text: &str) -> Vec<(String, String)> {
     let pairs = lines.filter_map(|line| line.split_once('='));
     pairs
         .map(|(key, value)| {
-            let value = value.trim();
+            let value = without_comment(value).trim();
             let is_quoted = value.len() > 1 && value.starts_with('"') && value.ends_with('"');
             let value = if is_quoted {
                 &value[1..value.len() - 1]
@@ -146,6 +150,18 @@ fn settings(text: &str) -> Vec<(String, String)> {
             (key.trim().to_lowercase(), value.replace("\\\"", "\""))
         })
         .collect()
+}
+
+/// A value without the comment behind it.
+fn without_comment(value: &str) -> &str {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    let end = value.find(|letter| {
+        let is_plain = !is_escaped;
+        is_escaped = is_plain && letter == '\\';
+        is_quoted ^= letter == '"' && is_plain;
+        !is_quoted && is_plain && (letter == '#' || letter == ';')
+    });
+    &value[..end.unwrap_or(value.len())]
 }
 
 /// The hooks in a folder that git may run.
@@ -215,7 +231,9 @@ fn inner_repositories(index: &Path, hash: usize) -> Option<Vec<String>> {
             at + (end - at).next_multiple_of(8)
         };
     }
-    Some(found)
+    // The other entries are in another file then.
+    let is_split = bytes.get(at..at + 4) == Some(b"link");
+    (!is_split).then_some(found)
 }
 
 /// How many bytes of the name before are dropped, and where the rest of the name begins.
@@ -236,8 +254,13 @@ mod tests {
 
     #[test]
     fn settings_are_read_with_their_sections_on_the_same_line() {
-        let text = "[alias] st = \"!./x \\\"a\\\"\"\n[filter \"f\"]\n\tclean = sh ./y\n# z = 1\n";
-        let expected = [("st", "!./x \"a\""), ("clean", "sh ./y"), ("# z", "1")];
+        let text = "[alias] st = \"!./x \\\"a\\\"\"\n[filter \"f\"]\n\tclean = sh ./y ; z\n# z = 1\nhooksPath = \"h # i\" # j\n";
+        let expected = [
+            ("st", "!./x \"a\""),
+            ("clean", "sh ./y"),
+            ("# z", "1"),
+            ("hookspath", "h # i"),
+        ];
         let found = settings(text);
         let found: Vec<_> = found
             .iter()

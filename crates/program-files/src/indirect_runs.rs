@@ -23,6 +23,14 @@ pub(crate) fn runs_computed_name(CommandWords(words): &CommandWords) -> bool {
     };
     let is_computed = |word: &str| base_name(word).contains(UNKNOWN);
     let name = base_name(program);
+    if WRAPPERS.contains(&name) {
+        let is_setting = |word: &&String| {
+            let is_number = word.starts_with(|letter: char| letter.is_ascii_digit());
+            word.starts_with('-') || word.contains('=') || is_number
+        };
+        let inner = arguments.iter().skip_while(is_setting).cloned();
+        return runs_computed_name(&CommandWords(inner.collect()));
+    }
     if !is_interpreter(name) {
         return is_computed(program);
     }

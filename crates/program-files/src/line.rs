@@ -443,11 +443,27 @@ impl LineReader<'_> {
     /// The output of a command in a word, where it is known.
     fn substitution(&mut self, inner: &str, depth: usize) -> String {
         self.read(inner, depth + 1);
-        // Of several ways to find a program the first one counts.
-        let first = inner.split("||").next().unwrap_or(inner);
-        let words = first.split_whitespace();
+        // Of several ways to find a program or a folder the first one counts.
+        let mut ways = inner.split("||").map(|way| self.known_output(way));
+        let first = ways.next().flatten();
+        let known = first.filter(|_| ways.all(|way| way.is_some()));
+        known.unwrap_or_else(|| UNKNOWN.to_string())
+    }
+
+    fn known_output(&self, command: &str) -> Option<String> {
+        let words = command.split_whitespace();
         let words: Vec<&str> = words.filter(|word| !is_discarded_output(word)).collect();
-        let known = match words.as_slice() {
+        let folder = |name: &str| {
+            // Where no variable says it, no command of the sandbox decides about it.
+            let value = self.value(name);
+            let value = if value.is_empty() {
+                "/elsewhere".to_owned()
+            } else {
+                value
+            };
+            Some(value)
+        };
+        match words.as_slice() {
             ["pwd"] => Some(self.known.cwd.clone()),
             ["git", "rev-parse", "--show-toplevel"] => self.known.repository.clone(),
             ["which", program] | ["command", "-v", program] | ["type", "-P", program]
@@ -455,15 +471,13 @@ impl LineReader<'_> {
             {
                 Some((*program).to_owned())
             }
-            // Folders that no command of the sandbox decides about.
-            ["brew", "--prefix", ..] | ["go", "env", ..] | ["pyenv", "root"] => {
-                Some("/elsewhere".to_owned())
-            }
+            ["brew", "--prefix", ..] => folder("HOMEBREW_PREFIX"),
+            ["pyenv", "root"] => folder("PYENV_ROOT"),
+            ["go", "env", name] if !["GOMOD", "GOWORK"].contains(name) => folder(name),
             ["npm" | "pnpm" | "yarn", "bin"] => Some("node_modules/.bin".to_owned()),
             ["npm" | "pnpm", "root"] => Some("node_modules".to_owned()),
             _ => None,
-        };
-        known.unwrap_or_else(|| UNKNOWN.to_string())
+        }
     }
 
     /// The value of a variable. One that is not set is empty.

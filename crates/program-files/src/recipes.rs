@@ -44,6 +44,8 @@ pub(crate) fn lines_to_run(recipes: &[Recipe], asked: &BTreeSet<String>) -> Stri
         names.extend(own.find(|name| !name.starts_with('.')).map(String::as_str));
     }
     let mut runs: Vec<bool> = recipes.iter().map(|recipe| recipe.is_always_run).collect();
+    let always = recipes.iter().filter(|recipe| recipe.is_always_run);
+    names.extend(always.flat_map(|recipe| recipe.needs.iter().map(String::as_str)));
     while let Some(name) = names.pop() {
         for (recipe, runs) in recipes.iter().zip(&mut runs) {
             if !*runs && recipe.names.iter().any(|own| own == name) {
@@ -57,6 +59,7 @@ pub(crate) fn lines_to_run(recipes: &[Recipe], asked: &BTreeSet<String>) -> Stri
 }
 
 fn rules(text: &str) -> Vec<Recipe> {
+    let text = text.replace("\\\r\n", " ").replace("\\\n", " ");
     let mut all = vec![Recipe {
         is_always_run: true,
         ..Recipe::default()
@@ -82,10 +85,66 @@ fn rules(text: &str) -> Vec<Recipe> {
             _ => 0,
         };
         let own = &mut all[at].lines;
-        own.push_str(line.trim_start().trim_start_matches(['@', '-', '+']));
+        let assigned = assignment(line).filter(|_| at == 0);
+        own.push_str(&in_words_of_a_shell(
+            &assigned.unwrap_or_else(|| line.to_owned()),
+        ));
         own.push('\n');
     }
+    if text.lines().any(names_recipes_elsewhere) || all.iter().any(Recipe::has_computed_needs) {
+        all.iter_mut()
+            .for_each(|recipe| recipe.is_always_run = true);
+    }
     all
+}
+
+impl Recipe {
+    /// Whether it is not known which recipes run before it.
+    fn has_computed_needs(&self) -> bool {
+        self.needs.iter().any(|name| name.contains('$'))
+    }
+}
+
+/// Whether a line gives a recipe another name, takes one from another file, or says which one is the first.
+fn names_recipes_elsewhere(line: &str) -> bool {
+    const WORDS: [&str; 5] = ["alias", "import", "include", "mod", "sinclude"];
+    let first = line.split(char::is_whitespace).next().unwrap_or_default();
+    WORDS.contains(&first.trim_start_matches('-')) || first.starts_with(".DEFAULT_GOAL")
+}
+
+/// A variable that a line sets, as a shell sets it.
+fn assignment(line: &str) -> Option<String> {
+    let (name, value) = line.split_once('=')?;
+    let name = name.trim_end_matches(['?', ':', '+']).trim();
+    let name = name.strip_prefix("export ").unwrap_or(name).trim();
+    let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let value = value.trim().trim_matches(['"', '\'']);
+    (!name.is_empty() && name.chars().all(is_name)).then(|| format!("{name}=\"{value}\""))
+}
+
+/// A line of a recipe as a shell gets it: without the signs of the program that runs it. Its variables are written as those
+/// of a shell.
+fn in_words_of_a_shell(line: &str) -> String {
+    let mut rest = line.trim_start().trim_start_matches(['@', '-', '+']);
+    let mut written = String::with_capacity(rest.len());
+    while let Some((before, after)) = rest.split_once("$(") {
+        written.push_str(before);
+        let name = after.split_once(')').filter(|(name, _)| {
+            let is_plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+            !name.is_empty() && name.chars().all(is_plain)
+        });
+        rest = match name {
+            Some((name, after)) => {
+                written.push_str(&format!("${{{name}}}"));
+                after
+            }
+            None => {
+                written.push_str("$(");
+                after
+            }
+        };
+    }
+    written + rest
 }
 
 fn words(text: &str) -> Vec<String> {
@@ -102,7 +161,13 @@ fn scripts_of_package(text: &str) -> Vec<Recipe> {
     let scripts = scripts.filter_map(|(name, line)| Some((name, line.as_str()?)));
     let recipes = scripts.take(MAX_RECIPES).map(|(name, line)| {
         let with = ["pre", "post"].map(|prefix| name.strip_prefix(prefix));
-        let with = with.into_iter().flatten().map(str::to_owned);
+        let also: &[&str] = if name == "test" {
+            &["cit", "it", "t", "tst"]
+        } else {
+            &[]
+        };
+        let with = with.into_iter().flatten().chain(also.iter().copied());
+        let with = with.map(str::to_owned);
         Recipe {
             names: with.chain([name.clone()]).collect(),
             lines: format!("{line}\n"),
@@ -142,14 +207,19 @@ mod tests {
     #[test]
     fn only_what_is_asked_for_is_run_and_what_it_needs() {
         let rules = "X := 1\n.PHONY: a b c\na: b\n\t@one\nb:\n\ttwo\nc:; three\n%.o: %.c\n\tfour\n";
-        check("Makefile", rules, &["a"], &["X := 1", "one", "two", "four"]);
+        check(
+            "Makefile",
+            rules,
+            &["a"],
+            &["X=\"1\"", "one", "two", "four"],
+        );
         check(
             "Makefile",
             rules,
             &[FIRST],
-            &["X := 1", "one", "two", "four"],
+            &["X=\"1\"", "one", "two", "four"],
         );
-        check("Makefile", rules, &["c"], &["X := 1", " three", "four"]);
+        check("Makefile", rules, &["c"], &["X=\"1\"", " three", "four"]);
         check(
             "justfile",
             "f x:\n  one {{x}}\ng: (f '1')\n  two\n",

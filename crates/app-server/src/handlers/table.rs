@@ -229,7 +229,7 @@ handlers! {
     ThreadUnsubscribe: thread [Write Threads] => thread_control::unsubscribe;
     ThreadRollback: thread early => thread_control::roll_back;
     ThreadCompactStart: thread => thread_control::compact;
-    ThreadShellCommand: thread => thread_control::shell_command;
+    ThreadShellCommand: thread [ReadFirst Files] => thread_control::shell_command;
     ThreadIncrementElicitation: thread => thread_control::add_hold;
     ThreadDecrementElicitation: thread => thread_control::take_hold_back;
     ThreadCompactionRead: thread => thread_compaction::read;
@@ -250,11 +250,11 @@ handlers! {
     ThreadSettingsUpdate: thread [ReadFirst Settings] early => thread_control::update_settings;
     ThreadInjectItems: thread => thread_items::inject;
     TurnStart: thread [ReadFirst Settings, ReadFirst Files, Write Turns] early => turns::start;
-    TurnContinue: thread early => turns::continue_turn;
+    TurnContinue: thread [ReadFirst Files] early => turns::continue_turn;
     TurnSteer: thread early => turns::steer;
     TurnSettingsUpdate: thread => turns::update_settings;
     TurnInterrupt: thread early => turns::interrupt;
-    ReviewStart: thread early => review::start;
+    ReviewStart: thread [ReadFirst Files] early => review::start;
     ThreadRealtimeStart: realtime => realtime::start;
     ThreadRealtimeAppendAudio: realtime => realtime::append_audio;
     ThreadRealtimeAppendText: realtime => realtime::append_text;

@@ -8,9 +8,13 @@ use codex_protocol::ElicitationRequest;
 use codex_visible_text::{visible_line, visible_lines, visible_script};
 use serde_json::{Map, Value, json};
 
-/// Members of a form that people read.
-const LINES: [&str; 5] = ["enumNames", "label", "placeholder", "title", "header"];
-const TEXTS: [&str; 4] = ["description", "help", "message", "text"];
+/// Members of a form that an answer contains, or that only programs read.
+const OF_ANSWERS: [&str; 7] = [
+    "$ref", "const", "enum", "format", "pattern", "required", "type",
+];
+
+/// Members that are one line. All others may have several.
+const LINES: [&str; 5] = ["enumNames", "header", "label", "placeholder", "title"];
 
 /// The question with escapes for what would not show.
 pub(super) fn visible_question(mut request: ElicitationRequest) -> ElicitationRequest {
@@ -56,14 +60,13 @@ fn visible_members(members: &Map<String, Value>) -> Map<String, Value> {
     let mut shown = Map::new();
     for (name, value) in members {
         let value = match value {
-            // Nobody can see what is filled in beforehand.
-            Value::String(text) if name == "default" && hides(text) => continue,
+            // An answer that nobody sees is not filled in beforehand.
+            Value::String(text) if name == "default" && visible_script(text) != *text => continue,
+            value if name == "default" || OF_ANSWERS.contains(&name.as_str()) => value.clone(),
             Value::String(_) | Value::Array(_) if LINES.contains(&name.as_str()) => {
                 each_text(value, visible_line)
             }
-            Value::String(_) | Value::Array(_) if TEXTS.contains(&name.as_str()) => {
-                each_text(value, visible_lines)
-            }
+            Value::String(_) | Value::Array(_) => each_text(value, visible_lines),
             Value::Object(fields) if name == "properties" => labelled_fields(fields).into(),
             Value::Object(choice) if name == "items" => {
                 labelled_choice(visible_members(choice), "anyOf").into()
@@ -71,6 +74,11 @@ fn visible_members(members: &Map<String, Value>) -> Map<String, Value> {
             value => visible_form(value),
         };
         shown.insert(name.clone(), value);
+    }
+    if let Some(value) = members.get("const").filter(|value| hides_value(value))
+        && !shown.contains_key("title")
+    {
+        shown.insert("title".to_owned(), each_text(value, visible_line));
     }
     shown
 }
@@ -126,10 +134,12 @@ fn hides(text: &str) -> bool {
     visible_line(text) != text
 }
 
-/// An address whose hidden characters are percent-encoded.
+/// An address whose hidden characters are percent-encoded. Those that a browser leaves out are left out.
 fn visible_address(url: &str) -> String {
     let mut shown = String::with_capacity(url.len());
-    for letter in url.chars() {
+    let is_left_out = |letter: &char| ['\t', '\r', '\n'].contains(letter);
+    let url = url.trim_matches(|letter: char| letter <= ' ');
+    for letter in url.chars().filter(|letter| !is_left_out(letter)) {
         let mut bytes = [0; 4];
         let text = letter.encode_utf8(&mut bytes);
         if hides(text) || letter.is_whitespace() {
@@ -174,7 +184,23 @@ mod tests {
             "required": [odd],
         });
         assert_eq!(visible_form(&form), expected);
-        assert_eq!(visible_form(&expected["required"]), json!([odd]));
+    }
+
+    #[test]
+    fn texts_of_unknown_forms_show_too() {
+        let odd = "a\u{202e}b";
+        let form = json!({
+            "submitLabel": odd,
+            "content": [{ "markdown": odd, "hint": [odd], "default": "two\nlines" }],
+            "choices": [{ "const": odd }, { "const": "c" }],
+        });
+        let seen = r"a\u{202e}b";
+        let expected = json!({
+            "submitLabel": seen,
+            "content": [{ "markdown": seen, "hint": [seen], "default": "two\nlines" }],
+            "choices": [{ "const": odd, "title": seen }, { "const": "c" }],
+        });
+        assert_eq!(visible_form(&form), expected);
     }
 
     #[test]
@@ -182,8 +208,8 @@ mod tests {
         for (url, expected) in [
             ("https://a.test/x?y=1#z", "https://a.test/x?y=1#z"),
             (
-                "https://a.test/\u{202e}x y\n",
-                "https://a.test/%E2%80%AEx%20y%0A",
+                " https://a.test/\u{202e}x\t y\n",
+                "https://a.test/%E2%80%AEx%20y",
             ),
         ] {
             assert_eq!(visible_address(url), expected);

@@ -926,6 +926,19 @@ fn what_code_runs_cannot_be_rewritten() {
 }
 
 #[test]
+fn a_program_that_is_found_in_one_of_several_ways_is_reported() {
+    let folder = LineFolder::new();
+    for line in [
+        "X=$(command -v nosuch || echo ./tools/x); $X y",
+        "\"$(command -v nosuch || echo ./tools/x)\" y",
+        "sh \"$(command -v nosuch || echo ./tools/x.sh)\"",
+        "\"$(dirname \"$(go env GOMOD)\")/tools/x\"",
+    ] {
+        assert!(folder.of(line).unknown.is_some(), "{line}");
+    }
+}
+
+#[test]
 fn scripts_that_build_or_test_the_workspace_are_reported() {
     let folder = LineFolder::new();
     for name in ["npm", "make", "just", "lefthook", "docker"] {
@@ -937,12 +950,24 @@ fn scripts_that_build_or_test_the_workspace_are_reported() {
     );
     folder.write(
         "work/package.json",
-        r#"{"scripts":{"fmt":"prettier .","ci":"npm run unit","unit":"jest","precheck":"jest"}}"#,
+        r#"{"scripts":{"fmt":"prettier .","ci":"npm run unit","unit":"jest","test":"jest","precheck":"jest"}}"#,
     );
     folder.write(
         "work/lefthook.yml",
         "pre-commit:\n  jobs:\n    - run: npm test\n",
     );
+    folder.write(
+        "work/justfile",
+        "fmt:\n  true\ncheck:\n  cargo test\nalias c := check\n",
+    );
+    for (name, rules) in [
+        ("variable", "GO ?= go\nt:\n\t$(GO) test ./...\n"),
+        ("needs", "t: \\\n  u\nu:\n\tcargo test\n"),
+        ("computed", "D := u\nt: $(D)\nu:\n\tcargo test\n"),
+        ("goal", "t:\n\ttrue\nu:\n\tcargo test\n.DEFAULT_GOAL := u\n"),
+    ] {
+        folder.write(&format!("work/{name}/Makefile"), rules);
+    }
     folder.write("work/inner.sh", "pytest\n");
     folder.write(
         "work/helper.py",
@@ -961,6 +986,12 @@ fn scripts_that_build_or_test_the_workspace_are_reported() {
         "make again",
         "npm run ci",
         "npm run check",
+        "npm it",
+        "just c",
+        "cd variable; make t",
+        "cd needs; make t",
+        "cd computed; make t",
+        "cd goal; make",
         "lefthook run pre-commit",
         "sh ./inner.sh",
         ". ./inner.sh",
@@ -1012,6 +1043,13 @@ fn files_with_computed_names_count_with_their_folder() {
             "os/Linux.run",
         ),
         ("\"os/$(uname -s)-run\"", &["os/Linux-run"], "os/Linux-run"),
+        ("exec \"./os/$(uname -s)\" y", &["os/Linux"], "os/Linux"),
+        (
+            "env A=1 timeout 5 \"./os/$(uname -s)\"",
+            &["os/Linux"],
+            "os/Linux",
+        ),
+        ("exec \"./os/$1\" y", &["os/Linux"], "os/Linux"),
         (
             "load() { . \"./lib/$1.inc\"; }\nload x",
             &["lib/x.inc"],
