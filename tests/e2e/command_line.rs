@@ -134,6 +134,10 @@ fn manual_pages_are_written_for_every_command() {
         let page = std::fs::read_to_string(pages.join(page)).unwrap();
         assert!(page.contains(text), "{page}");
     }
+    let all = stdout_of(&codex(&["man", "-"]));
+    let pages = std::fs::read_dir(pages).unwrap().count();
+    assert_eq!(all.matches("\n.TH ").count(), pages);
+    assert!(!std::path::Path::new("-").exists());
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl RowRun {
             Ok(Some(end)) => end,
             Ok(None) => return None,
             // The server of this process has gone: others go on.
-            Err(ClientError::Closed) => return None,
+            Err(ClientError::Closed | ClientError::Finished) => return None,
             Err(error) => TurnEnd::failed(error.to_string()),
         };
         match self.reason() {
@@ -362,7 +362,7 @@ impl RowRun {
                     let text = |name: &str| ran[name].as_str().unwrap_or_default().to_owned();
                     (ran["exitCode"].as_i64(), text("stdout") + &text("stderr"))
                 }
-                Err(ClientError::Closed) => return None,
+                Err(ClientError::Closed | ClientError::Finished) => return None,
                 Err(error) => (None, error.to_string()),
             };
             results.push(CheckResult {

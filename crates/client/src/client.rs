@@ -49,6 +49,9 @@ pub enum ClientError {
     /// The server closed the connection.
     #[error("the server ended the connection; its log is on standard error")]
     Closed,
+    /// This side closed the connection before the reply came.
+    #[error("the input ended before this was done")]
+    Finished,
     /// The server sent a line that is not a message.
     #[error("the server sent a line that is no message: {0}")]
     Unreadable(String),

@@ -40,11 +40,20 @@ impl ConnectionState {
         let mut line = message.to_string();
         line.push('\n');
         // A line that is queued is written whole, even if the sender is dropped.
-        let output = self.output.lock().clone().ok_or(ClientError::Closed)?;
+        let output = self.output.lock().clone().ok_or(ClientError::Finished)?;
         if output.send(line).await {
             Ok(())
         } else {
-            Err(ClientError::Closed)
+            Err(self.end())
+        }
+    }
+
+    /// Why there are no more replies.
+    fn end(&self) -> ClientError {
+        if self.output.lock().is_none() {
+            ClientError::Finished
+        } else {
+            ClientError::Closed
         }
     }
 }
@@ -131,11 +140,11 @@ impl ConnectionHandle {
         let id = RequestId::Integer(number);
         match self.0.pending().as_mut() {
             Some(pending) => pending.insert(id, PendingReply { note, reply }),
-            None => return Err(ClientError::Closed),
+            None => return Err(self.0.end()),
         };
         let message = json!({ "id": number, "method": method, "params": params });
         self.0.send(&message).await?;
-        let reply = replied.await.map_err(|_| ClientError::Closed)?;
+        let reply = replied.await.map_err(|_| self.0.end())?;
         reply.map_err(|error| ClientError::Refused {
             method: method.to_owned(),
             error: Box::new(error),
@@ -248,6 +257,24 @@ mod tests {
         assert!(matches!(events.next().await, Err(ClientError::Closed)));
         assert_eq!(first.await.unwrap().unwrap(), json!("of a"));
         assert_eq!(second.await.unwrap().unwrap(), json!("of b"));
+    }
+
+    #[tokio::test]
+    async fn a_request_that_its_own_client_left_says_so() {
+        let (ours, theirs) = tokio::io::duplex(4096);
+        let (input, output) = tokio::io::split(ours);
+        let (caller, mut events) = Client::new(input, output).split();
+        let other = caller.clone();
+        let request = tokio::spawn(async move { other.call("a", &json!({})).await });
+        let mut lines = BufReader::new(theirs).lines();
+        lines.next_line().await.unwrap().unwrap();
+        caller.finish();
+        drop(lines);
+        assert!(events.next().await.is_err());
+        let failed = request.await.unwrap();
+        assert!(matches!(failed, Err(ClientError::Finished)), "{failed:?}");
+        let failed = caller.call("b", &json!({})).await;
+        assert!(matches!(failed, Err(ClientError::Finished)), "{failed:?}");
     }
 
     #[tokio::test]

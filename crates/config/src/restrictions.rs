@@ -1,7 +1,8 @@
 //! Settings that restrict who may log in and what may be read: they hold even if nothing else of their files can be used.
 //!
 //! Each is kept by itself, so that an invalid setting takes no other one with it. What may be a restriction and cannot be
-//! read is reported, and whoever enforces it is closed then. A name that is nearly that of a restriction is an error.
+//! read is reported, and whoever enforces it is closed then. A name that is nearly that of a restriction is an error, and so
+//! is a restriction in a profile, where it does not hold.
 
 use std::path::Path;
 
@@ -32,6 +33,9 @@ const RESTRICTIONS: [(&str, Restricted); 3] = [
 
 /// The table whose keys are restrictions of their own.
 const SECRETS: &str = "secrets";
+
+/// The table with profiles.
+const PROFILES: &str = "profiles";
 
 /// A name with this many wrong letters is taken for a misspelt one.
 const MAX_WRONG_LETTERS: usize = 2;
@@ -67,14 +71,14 @@ pub(crate) fn restrictions_of(
     unknown: &mut UnknownRestrictions,
 ) -> Vec<Layer> {
     let mut kept = Vec::new();
+    for mistake in without_effect(&layer.table) {
+        unknown.add(mistake.restricted, mistake.message);
+    }
     for (key, value) in &layer.table {
-        let Some((name, restricted)) = restriction_like(key) else {
+        let known = RESTRICTIONS.into_iter().find(|(name, _)| key == name);
+        let Some((_, restricted)) = known else {
             continue;
         };
-        if key != name {
-            unknown.add(restricted, misspelt(key, name));
-            continue;
-        }
         for table in parts(key, value) {
             match check(&table, home) {
                 Ok(()) => {
@@ -89,17 +93,50 @@ pub(crate) fn restrictions_of(
     kept
 }
 
-/// Refuses settings whose names are nearly those of restrictions: somebody relies on them.
+/// A setting that somebody takes for a restriction, and that is none.
+struct RestrictionWithoutEffect {
+    path: Vec<String>,
+    restricted: Restricted,
+    message: String,
+}
+
+/// The settings that have nearly the names of restrictions, and the restrictions in profiles, which have none.
+fn without_effect(table: &Table) -> Vec<RestrictionWithoutEffect> {
+    let top = table.keys().filter_map(|key| {
+        let (name, restricted) = restriction_like(key).filter(|(name, _)| key != name)?;
+        Some(RestrictionWithoutEffect {
+            path: vec![key.clone()],
+            restricted,
+            message: format!("unknown setting `{key}`, which may mean the restriction `{name}`"),
+        })
+    });
+    let profiles = table.get(PROFILES).and_then(Value::as_table);
+    let profiles = profiles.into_iter().flatten();
+    let inner = profiles.filter_map(|(profile, value)| Some((profile, value.as_table()?)));
+    let inner = inner.flat_map(|(profile, table)| table.keys().map(move |key| (profile, key)));
+    let inner = inner.filter_map(|(profile, key)| {
+        let (name, restricted) = restriction_like(key)?;
+        Some(RestrictionWithoutEffect {
+            path: vec![PROFILES.to_owned(), profile.clone(), key.clone()],
+            restricted,
+            message: format!(
+                "`{PROFILES}.{profile}.{key}` restricts nothing: profiles have no `{name}`, which belongs to the top level"
+            ),
+        })
+    });
+    top.chain(inner).collect()
+}
+
+/// Refuses settings that somebody takes for restrictions, and that are none.
 pub(crate) fn refuse_misspelt(stack: &LayerStack) -> Result<(), ConfigError> {
     let decides = |layer: &&Layer| !matches!(layer.source, LayerSource::Project { .. });
     for layer in stack.enabled().filter(decides) {
-        for key in layer.table.keys() {
-            let Some((name, _)) = restriction_like(key).filter(|(name, _)| key != name) else {
-                continue;
-            };
-            let names = [key.clone()];
-            let range = layer.text().and_then(|text| locate::find_key(text, &names));
-            let (message, path) = (misspelt(key, name), Some(key.clone()));
+        if let Some(mistake) = without_effect(&layer.table).into_iter().next() {
+            let message = mistake.message;
+            let range = layer
+                .text()
+                .and_then(|text| locate::find_key(text, &mistake.path));
+            let path = Some(mistake.path.join("."));
             return Err(match (layer.source.file(), range) {
                 (Some(file), Some(range)) => ConfigError::in_file(file, range, message, path),
                 _ => ConfigError::in_table(message, path),
@@ -114,10 +151,6 @@ fn restriction_like(key: &str) -> Option<(&'static str, Restricted)> {
     let plain = key.to_lowercase().replace('-', "_");
     let near = |name: &str| strsim::damerau_levenshtein(name, &plain) <= MAX_WRONG_LETTERS;
     RESTRICTIONS.into_iter().find(|(name, _)| near(name))
-}
-
-fn misspelt(key: &str, name: &str) -> String {
-    format!("unknown setting `{key}`, which may mean the restriction `{name}`")
 }
 
 /// A setting as tables that can be checked one by one.

@@ -6,13 +6,16 @@ use crate::known_programs::{BUILDERS, without_version};
 pub(crate) fn is_builder(name: &str, arguments: &[String]) -> bool {
     let name = without_version(name);
     let first = arguments.first().map(String::as_str).unwrap_or_default();
-    let runs_tests = match name {
+    let runs_code = match name {
         "bun" | "npm" | "pnpm" | "yarn" if arguments.iter().any(|word| is_test(word)) => true,
+        "bun" | "npm" | "pnpm" | "yarn" if installs(name, arguments) => true,
         "bun" | "deno" => ["bench", "test"].contains(&first),
+        // Such settings say what its commands are.
+        "cargo" => arguments.iter().any(|word| word.starts_with("--config")),
         "node" => arguments.iter().any(|option| option == "--test"),
         _ => false,
     };
-    if runs_tests {
+    if runs_code {
         return true;
     }
     let mut builders = BUILDERS.iter();
@@ -22,4 +25,41 @@ pub(crate) fn is_builder(name: &str, arguments: &[String]) -> bool {
 /// Whether a script of a package runs its tests, by its name.
 fn is_test(script: &str) -> bool {
     ["t", "tst"].contains(&script) || script.split([':', '-']).any(|part| part == "test")
+}
+
+/// Whether a package manager installs or packs packages, whose scripts it runs then.
+fn installs(name: &str, arguments: &[String]) -> bool {
+    const COMMANDS: [&str; 19] = [
+        "add",
+        "ci",
+        "clean-install",
+        "dedupe",
+        "i",
+        "in",
+        "install",
+        "link",
+        "pack",
+        "publish",
+        "rb",
+        "rebuild",
+        "restart",
+        "start",
+        "stop",
+        "up",
+        "update",
+        "upgrade",
+        "version",
+    ];
+    let mut operands = arguments.iter().filter(|word| !word.starts_with('-'));
+    let options = ["--help", "--version", "-h", "-v"];
+    match operands.next() {
+        Some(first) => COMMANDS.contains(&first.as_str()),
+        // It installs without a command.
+        None => {
+            name == "yarn"
+                && !arguments
+                    .iter()
+                    .any(|word| options.contains(&word.as_str()))
+        }
+    }
 }

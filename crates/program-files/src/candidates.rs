@@ -15,12 +15,12 @@ use crate::interpreters::{
     Language, STARTUP_FILES, home_files, is_interpreter, is_shell, reads_startup_files,
 };
 use crate::known_programs::{
-    BUILDERS, FOLDER_FILES, OUTPUT_OPTIONS, PACKAGE_BUILDERS, PACKAGE_RUNNERS, READERS, RUNNERS,
-    WRAPPERS, WRITERS, WRITTEN, base_name, has_code_ending, without_version,
+    BUILDERS, FOLDER_FILES, OUTPUT_OPTIONS, PACKAGE_BUILDERS, PACKAGE_RUNNERS, READERS,
+    RUN_FOLDERS, RUNNERS, WRAPPERS, WRITERS, WRITTEN, base_name, has_code_ending, without_version,
 };
 use crate::line::{CommandWords, UNKNOWNS};
 use crate::python_start::removes_variables;
-use crate::recipes;
+use crate::recipe_runners::recipe_request;
 
 /// A file that a word may mean.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -43,6 +43,10 @@ pub(crate) enum FileCandidate {
     Repository(String),
     /// A variable that names places of code, and its value.
     Variable(String, String),
+    /// A file with recipes, whatever its name.
+    RecipeFile(String),
+    /// A folder in which recipes are looked for and run.
+    RecipeFolder(String),
 }
 
 /// The paths and names that commands may mean.
@@ -198,6 +202,12 @@ impl Candidates {
                 self.all.extend(files);
             }
         }
+        for (runner, folders) in RUN_FOLDERS {
+            if runner == without_version(name) {
+                let folders = folders.iter().map(|folder| (*folder).to_owned());
+                self.all.extend(folders.map(FileCandidate::Folder));
+            }
+        }
         self.variable_words(words);
         let mut is_output = false;
         let mut is_operand_to_run = is_interpreter(name);
@@ -232,31 +242,19 @@ impl Candidates {
         self.uncertain(&format!("{program} {first}"));
     }
 
-    /// The recipes of the folder that a program is asked for.
+    /// The recipes that a program is asked for, and where they are.
     fn recipes(&mut self, name: &str, arguments: &[String]) {
-        const RUNNERS: [&str; 12] = [
-            "bun",
-            "deno",
-            "gmake",
-            "just",
-            "make",
-            "npm",
-            "npm-run-all",
-            "pnpm",
-            "run-p",
-            "run-s",
-            "task",
-            "yarn",
-        ];
-        if !RUNNERS.contains(&name) {
+        let Some(request) = recipe_request(name, arguments) else {
             return;
+        };
+        if request.is_uncertain {
+            self.builds(name, arguments);
         }
-        let is_operand = |word: &&String| !word.starts_with('-') && !word.contains('=');
-        let operands = arguments.iter().filter(is_operand);
-        self.recipes.extend(operands.cloned());
-        if !arguments.iter().any(|word| is_operand(&word)) {
-            self.recipes.push(recipes::FIRST.to_owned());
-        }
+        self.recipes.extend(request.names);
+        let folders = request.folders.into_iter().map(FileCandidate::RecipeFolder);
+        self.all.extend(folders);
+        let files = request.files.into_iter().map(FileCandidate::RecipeFile);
+        self.all.extend(files);
     }
 
     /// The folder of a file to run whose name is computed: any file in it may be meant.
@@ -350,6 +348,8 @@ mod tests {
             FileCandidate::Git(command) => format!("git {command}"),
             FileCandidate::Repository(path) => format!("{path}/.git"),
             FileCandidate::Variable(name, value) => format!("{name}={value}"),
+            FileCandidate::RecipeFile(path) => format!("{path}:"),
+            FileCandidate::RecipeFolder(path) => format!("{path}/:"),
         });
         (shown.collect(), found.unknown)
     }

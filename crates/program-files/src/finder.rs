@@ -1,11 +1,13 @@
 //! Finds the files that candidates may mean.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use crate::candidates::{Candidates, FileCandidate};
 use crate::code_variables::places;
 use crate::found_files::{BESIDE, MAX_FILES, ProgramFile, ProgramFiles};
+use crate::git_settings::settings_file;
 use crate::interpreters::Language;
 use crate::launch_place::LaunchPlace;
 use crate::name_pattern::expand;
@@ -25,25 +27,44 @@ pub(crate) struct Finder<'a> {
     search_path: Vec<PathBuf>,
 }
 
+/// A folder, those that words name, and those that words name from there: lines may change their folder more than once.
+fn named_folders(candidates: &Candidates, cwd: &Path) -> Vec<PathBuf> {
+    let mut folders = vec![cwd.to_path_buf()];
+    let mut real = vec![cwd.to_path_buf()];
+    real.extend(codex_mounts::canonicalize(cwd));
+    let words = candidates
+        .all
+        .iter()
+        .filter_map(|candidate| match candidate {
+            FileCandidate::Path(word) | FileCandidate::RecipeFolder(word) => Some(word),
+            _ => None,
+        });
+    let words: BTreeSet<&String> = words.collect();
+    let mut index = 0;
+    while let Some(base) = folders.get(index).cloned() {
+        for word in &words {
+            let folder = base.join(word);
+            if folders.len() >= MAX_FOLDERS || !codex_mounts::is_dir(&folder) {
+                continue;
+            }
+            let known = codex_mounts::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
+            if !real.contains(&known) {
+                real.push(known);
+                folders.push(folder);
+            }
+        }
+        index += 1;
+    }
+    folders
+}
+
 impl<'a> Finder<'a> {
     pub(crate) fn new(
         candidates: &Candidates,
         search_paths: &[String],
         place: LaunchPlace<'a>,
     ) -> Self {
-        let mut folders = vec![place.cwd.to_path_buf()];
-        for candidate in &candidates.all {
-            let FileCandidate::Path(path) = candidate else {
-                continue;
-            };
-            let folder = place.cwd.join(path);
-            if folders.len() < MAX_FOLDERS
-                && codex_mounts::is_dir(&folder)
-                && !folders.contains(&folder)
-            {
-                folders.push(folder);
-            }
-        }
+        let folders = named_folders(candidates, place.cwd);
         let own = variable(place.environment, "PATH").map(|path| path.to_os_string());
         let own = own.unwrap_or_else(|| DEFAULT_PATH.into());
         let set = search_paths.iter().map(OsString::from);
@@ -134,6 +155,21 @@ impl<'a> Finder<'a> {
                 }
             }
             FileCandidate::Variable(name, value) => self.add_variable(name, value, found),
+            FileCandidate::RecipeFile(word) => {
+                for folder in &self.folders {
+                    let path = folder.join(word);
+                    self.add_path(word, path.clone(), found);
+                    if codex_mounts::is_file(&path) {
+                        found.recipe_files.insert(path);
+                    }
+                }
+            }
+            FileCandidate::RecipeFolder(word) => {
+                let folders = self.folders.iter().map(|folder| folder.join(word));
+                found
+                    .recipe_folders
+                    .extend(folders.filter(|folder| codex_mounts::is_dir(folder)));
+            }
         }
     }
 
@@ -161,6 +197,10 @@ impl<'a> Finder<'a> {
 
     /// Adds what a variable names that the line sets.
     fn add_variable(&self, name: &str, value: &str, found: &mut ProgramFiles) {
+        if let Some(file) = settings_file(name, value) {
+            let files = self.folders.iter().map(|folder| folder.join(&file));
+            found.git_files.extend(files);
+        }
         let before = self.place.variable(name);
         if before.as_deref() == Some(value) {
             return;

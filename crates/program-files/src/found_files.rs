@@ -44,8 +44,14 @@ pub struct ProgramFiles {
     pub(crate) search_paths: Vec<String>,
     /// The recipes of the folder that are asked for.
     pub(crate) recipes: BTreeSet<String>,
+    /// Files with recipes, whatever their names.
+    pub(crate) recipe_files: BTreeSet<PathBuf>,
+    /// Folders in which recipes are run.
+    pub(crate) recipe_folders: BTreeSet<PathBuf>,
     /// The commands of git that are run.
     pub(crate) git: BTreeSet<String>,
+    /// Settings of git that lines name.
+    pub(crate) git_files: BTreeSet<PathBuf>,
     /// A word that may name a file to run, and that is not known before.
     pub unknown: Option<String>,
 }
@@ -80,7 +86,10 @@ impl ProgramFiles {
         self.imports_nothing |= part.imports_nothing;
         self.has_more |= part.has_more;
         self.recipes.extend(part.recipes);
+        self.recipe_files.extend(part.recipe_files);
+        self.recipe_folders.extend(part.recipe_folders);
         self.git.extend(part.git);
+        self.git_files.extend(part.git_files);
         self.unknown = self.unknown.take().or(part.unknown);
     }
 
@@ -91,7 +100,10 @@ impl ProgramFiles {
         self.imports_nothing |= part.imports_nothing;
         self.search_paths.extend(part.search_paths);
         self.recipes.extend(part.recipes);
+        self.recipe_files.extend(part.recipe_files);
+        self.recipe_folders.extend(part.recipe_folders);
         self.git.extend(part.git);
+        self.git_files.extend(part.git_files);
         self.has_more |= part.has_more;
         self.unknown = self.unknown.take().or(part.unknown);
     }

@@ -54,18 +54,78 @@ pub(crate) struct GitSettings {
     pub(crate) is_unreadable: bool,
 }
 
+/// Where git finds settings that belong to no repository.
+#[derive(Debug, Default)]
+pub(crate) struct GitPlaces {
+    pub(crate) home: Option<PathBuf>,
+    /// Files of settings.
+    pub(crate) files: Vec<PathBuf>,
+    /// Settings and commands in variables.
+    pub(crate) values: Vec<String>,
+}
+
+impl GitPlaces {
+    /// The places that variables name.
+    pub(crate) fn of(variable: &dyn Fn(&str) -> Option<String>) -> Self {
+        const FILES: [&str; 4] = [
+            "GIT_CONFIG_GLOBAL",
+            "GIT_CONFIG_SYSTEM",
+            "HOME",
+            "XDG_CONFIG_HOME",
+        ];
+        let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
+        let home = variable("HOME").map(PathBuf::from);
+        let mut files = vec![PathBuf::from("/etc/gitconfig")];
+        files.extend(home.iter().map(|home| home.join(".config/git/config")));
+        files.extend(
+            FILES
+                .iter()
+                .filter_map(|name| settings_file(name, &variable(name)?)),
+        );
+        let numbers = (0..MAX_FILES).map(|number| format!("GIT_CONFIG_VALUE_{number}"));
+        let commands = COMMANDS.iter().map(|name| (*name).to_owned());
+        let values = commands.chain(numbers).filter_map(|name| variable(&name));
+        Self {
+            home,
+            files,
+            values: values.collect(),
+        }
+    }
+}
+
+/// Variables with settings of git, or with commands that it runs.
+const COMMANDS: [&str; 11] = [
+    "EDITOR",
+    "GIT_ASKPASS",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_EDITOR",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PAGER",
+    "GIT_PROXY_COMMAND",
+    "GIT_SEQUENCE_EDITOR",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "PAGER",
+];
+
+/// The file of settings that a variable names.
+pub(crate) fn settings_file(name: &str, value: &str) -> Option<PathBuf> {
+    match name {
+        "GIT_CONFIG_GLOBAL" | "GIT_CONFIG_SYSTEM" => Some(PathBuf::from(value)),
+        "HOME" => Some(Path::new(value).join(".gitconfig")),
+        "XDG_CONFIG_HOME" => Some(Path::new(value).join("git/config")),
+        _ => None,
+    }
+}
+
 /// Reads the settings for a repository. `only_reads`: whether git runs few hooks.
-pub(crate) fn git_settings(root: &Path, home: Option<&Path>, only_reads: bool) -> GitSettings {
+pub(crate) fn git_settings(root: &Path, places: &GitPlaces, only_reads: bool) -> GitSettings {
+    let home = places.home.as_deref();
     let mut found = GitSettings::default();
     let folder = git_folder(root);
     let common = common_folder(&folder);
-    let mut files = vec![
-        common.join("config"),
-        folder.join("config.worktree"),
-        PathBuf::from("/etc/gitconfig"),
-    ];
-    files.extend(home.map(|home| home.join(".gitconfig")));
-    files.extend(home.map(|home| home.join(".config/git/config")));
+    let mut files = vec![common.join("config"), folder.join("config.worktree")];
+    files.extend(places.files.iter().map(|file| root.join(file)));
     let own = files.len();
     let mut hooks = common.join("hooks");
     let mut index = 0;
@@ -85,6 +145,10 @@ pub(crate) fn git_settings(root: &Path, home: Option<&Path>, only_reads: bool) -
         }
         index += 1;
     }
+    let variables = places.values.iter().cloned();
+    found
+        .values
+        .extend(variables.map(|value| (String::new(), value)));
     found.included = files.split_off(own.min(files.len()));
     found.hooks = hooks_in(&hooks, only_reads);
     let index = folder.join("index");

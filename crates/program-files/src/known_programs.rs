@@ -103,7 +103,7 @@ pub(crate) const PACKAGE_BUILDERS: [&str; 8] =
     ["bunx", "npx", "pip", "pip3", "pipx", "pnpx", "uv", "uvx"];
 
 /// Programs that take what they do from a file of the folder, and its names.
-pub(crate) const FOLDER_FILES: [(&str, &[&str]); 35] = [
+pub(crate) const FOLDER_FILES: [(&str, &[&str]); 46] = [
     ("bun", &["package.json", "bunfig.toml", ".npmrc"]),
     ("bundle", &["Gemfile", "Gemfile.lock", ".bundle/config"]),
     (
@@ -165,7 +165,10 @@ pub(crate) const FOLDER_FILES: [(&str, &[&str]); 35] = [
         ],
     ),
     ("zx", &["package.json"]),
-    ("just", &["justfile", "Justfile", ".justfile"]),
+    (
+        "just",
+        &["justfile", "Justfile", "JUSTFILE", ".justfile", ".env"],
+    ),
     ("make", &["GNUmakefile", "makefile", "Makefile"]),
     ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
     ("npm", &["package.json", ".npmrc"]),
@@ -182,10 +185,21 @@ pub(crate) const FOLDER_FILES: [(&str, &[&str]); 35] = [
     ),
     ("pre-commit", &[".pre-commit-config.yaml"]),
     ("rake", &["Rakefile", "rakefile"]),
-    ("task", &["Taskfile.yml", "Taskfile.yaml"]),
+    (
+        "task",
+        &[
+            "Taskfile.yml",
+            "Taskfile.yaml",
+            "taskfile.yml",
+            "taskfile.yaml",
+            "Taskfile.dist.yml",
+            "Taskfile.dist.yaml",
+            ".env",
+        ],
+    ),
     ("deno", &["deno.json", "deno.jsonc"]),
     ("ansible-playbook", &["ansible.cfg"]),
-    ("composer", &["composer.json"]),
+    ("composer", &["composer.json", "composer.lock"]),
     ("direnv", &[".envrc", ".env"]),
     ("doit", &["dodo.py"]),
     ("fab", &["fabfile.py"]),
@@ -217,14 +231,179 @@ pub(crate) const FOLDER_FILES: [(&str, &[&str]); 35] = [
         ],
     ),
     ("rubocop", &[".rubocop.yml"]),
-    ("webpack", &["webpack.config.js", "webpack.config.ts"]),
+    (
+        "webpack",
+        &[
+            "webpack.config.js",
+            "webpack.config.ts",
+            "webpack.config.mjs",
+            "webpack.config.cjs",
+        ],
+    ),
+    (
+        "babel",
+        &[
+            "babel.config.js",
+            "babel.config.mjs",
+            "babel.config.cjs",
+            "babel.config.json",
+            "babel.config.ts",
+            ".babelrc",
+            ".babelrc.js",
+            ".babelrc.cjs",
+            ".babelrc.mjs",
+            ".babelrc.json",
+            "package.json",
+        ],
+    ),
+    (
+        "commitlint",
+        &[
+            "commitlint.config.js",
+            "commitlint.config.mjs",
+            "commitlint.config.cjs",
+            "commitlint.config.ts",
+            "commitlint.config.mts",
+            "commitlint.config.cts",
+            ".commitlintrc",
+            ".commitlintrc.js",
+            ".commitlintrc.cjs",
+            ".commitlintrc.json",
+            ".commitlintrc.yml",
+            "package.json",
+        ],
+    ),
+    (
+        "gulp",
+        &[
+            "gulpfile.js",
+            "gulpfile.mjs",
+            "gulpfile.cjs",
+            "gulpfile.ts",
+            "Gulpfile.js",
+        ],
+    ),
+    (
+        "grunt",
+        &["Gruntfile.js", "Gruntfile.coffee", "gruntfile.js"],
+    ),
+    (
+        "lint-staged",
+        &[
+            "lint-staged.config.js",
+            "lint-staged.config.mjs",
+            "lint-staged.config.cjs",
+            "lint-staged.config.ts",
+            "lint-staged.config.mts",
+            "lint-staged.config.cts",
+            ".lintstagedrc",
+            ".lintstagedrc.json",
+            ".lintstagedrc.yaml",
+            ".lintstagedrc.yml",
+            ".lintstagedrc.js",
+            ".lintstagedrc.mjs",
+            ".lintstagedrc.cjs",
+            "package.json",
+        ],
+    ),
+    (
+        "rollup",
+        &[
+            "rollup.config.js",
+            "rollup.config.mjs",
+            "rollup.config.cjs",
+            "rollup.config.ts",
+            "rollup.config.mts",
+            "rollup.config.cts",
+        ],
+    ),
+    (
+        "stylelint",
+        &[
+            "stylelint.config.js",
+            "stylelint.config.mjs",
+            "stylelint.config.cjs",
+            ".stylelintrc",
+            ".stylelintrc.js",
+            ".stylelintrc.mjs",
+            ".stylelintrc.cjs",
+            ".stylelintrc.json",
+            ".stylelintrc.yml",
+            ".stylelintrc.yaml",
+            "package.json",
+        ],
+    ),
+    (
+        "tsup",
+        &[
+            "tsup.config.js",
+            "tsup.config.mjs",
+            "tsup.config.cjs",
+            "tsup.config.ts",
+            "tsup.config.mts",
+            "tsup.config.cts",
+            "package.json",
+        ],
+    ),
+    (
+        "vite",
+        &[
+            "vite.config.js",
+            "vite.config.mjs",
+            "vite.config.cjs",
+            "vite.config.ts",
+            "vite.config.mts",
+            "vite.config.cts",
+            "package.json",
+        ],
+    ),
+    (
+        "markdownlint-cli2",
+        &[
+            ".markdownlint-cli2.cjs",
+            ".markdownlint-cli2.mjs",
+            ".markdownlint-cli2.jsonc",
+            ".markdownlint-cli2.yaml",
+            ".markdownlint.cjs",
+            ".markdownlint.mjs",
+        ],
+    ),
+    (
+        "markdownlint",
+        &[
+            ".markdownlint.cjs",
+            ".markdownlint.mjs",
+            ".markdownlint.json",
+            ".markdownlintrc",
+        ],
+    ),
+];
+
+/// Programs that run the files of a folder by their names.
+pub(crate) const RUN_FOLDERS: [(&str, &[&str]); 2] = [
+    ("lefthook", &[".lefthook"]),
+    (
+        "mise",
+        &[
+            ".config/mise/tasks",
+            ".mise/tasks",
+            ".mise-tasks",
+            "mise/tasks",
+            "mise-tasks",
+        ],
+    ),
 ];
 
 /// Programs that run packages, of the folder if it has them.
 pub(crate) const PACKAGE_RUNNERS: [&str; 3] = ["bunx", "npx", "pnpx"];
 
 /// Programs that build or run the code of the folder, unless one of these words comes first.
-pub(crate) const BUILDERS: [(&str, &[&str]); 49] = [
+pub(crate) const BUILDERS: [(&str, &[&str]); 54] = [
+    ("lerna", &["--version"]),
+    ("nx", &["--version"]),
+    ("pixi", &["--version"]),
+    ("poe", &["--version"]),
+    ("turbo", &["--version"]),
     ("act", &["--version"]),
     ("ava", &["--version"]),
     ("nose2", &["--version"]),
@@ -338,10 +517,10 @@ pub(crate) fn without_version(name: &str) -> &str {
 
 /// Whether a file of this name is code.
 pub(crate) fn has_code_ending(path: &str) -> bool {
-    const ENDINGS: [&str; 31] = [
+    const ENDINGS: [&str; 32] = [
         ".awk", ".bash", ".bat", ".cjs", ".cmd", ".cts", ".dll", ".dylib", ".exe", ".fish", ".jar",
-        ".js", ".jsx", ".ksh", ".lua", ".mjs", ".mk", ".mts", ".node", ".php", ".pl", ".pm",
-        ".ps1", ".py", ".rb", ".sh", ".so", ".ts", ".tsx", ".wasm", ".zsh",
+        ".js", ".jsx", ".just", ".ksh", ".lua", ".mjs", ".mk", ".mts", ".node", ".php", ".pl",
+        ".pm", ".ps1", ".py", ".rb", ".sh", ".so", ".ts", ".tsx", ".wasm", ".zsh",
     ];
     ENDINGS.iter().any(|ending| path.ends_with(ending))
 }

@@ -13,7 +13,7 @@
 //! do with their arguments), `builders` (programs that run whatever lies in their folder), `indirect_runs` (commands that run what
 //! others list), `interpreters` (which programs run code, and in which language), `python_start` (how Python is
 //! started), `code_calls` (what code runs in turn), `code_variables` (what variables name), `finder` and `files` (the files
-//! there), `references` (what these name in turn), `recipes` (what a recipe runs),
+//! there), `references` (what these name in turn), `recipe_runners` (which recipes are asked for), `recipes` (what a recipe runs),
 //! `git_settings` (what git runs), `folder` (packages), `content` (hashes), `record` (what ran before),
 //! `program_file` (how a system finds and protects programs).
 
@@ -35,6 +35,7 @@ mod line;
 mod name_pattern;
 mod program_file;
 mod python_start;
+mod recipe_runners;
 mod recipes;
 mod record;
 mod references;

@@ -29,10 +29,22 @@ pub(crate) fn recipes_of(path: &Path, text: &str) -> Option<Vec<Recipe>> {
     match name.to_lowercase().as_str() {
         "package.json" => Some(scripts_of_package(text)),
         "makefile" | "gnumakefile" | "justfile" | ".justfile" => Some(rules(text)),
-        name if name.ends_with(".mk") => Some(rules(text)),
+        name if name.ends_with(".mk") || name.ends_with(".just") => Some(rules(text)),
         "taskfile.yml" | "taskfile.yaml" | ".pre-commit-config.yaml" => Some(vec![values(text)]),
+        "composer.json" | "deno.json" | "deno.jsonc" | "mise.toml" | ".mise.toml" => {
+            Some(vec![values(text)])
+        }
+        name if name.starts_with(".lintstagedrc") => Some(vec![values(text)]),
         name if name.trim_start_matches('.').starts_with("lefthook") => Some(vec![values(text)]),
         _ => None,
+    }
+}
+
+/// The recipes of a file whose name does not say that it has some.
+pub(crate) fn recipes_in(path: &Path, text: &str) -> Vec<Recipe> {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("json" | "toml" | "yaml" | "yml") => vec![values(text)],
+        _ => rules(text),
     }
 }
 
@@ -181,8 +193,9 @@ fn scripts_of_package(text: &str) -> Vec<Recipe> {
 fn values(text: &str) -> Recipe {
     let lines = text.lines().map(|line| {
         let line = line.trim_start().trim_start_matches("- ");
-        let value = line.split_once(": ").map_or(line, |(_, value)| value);
-        format!("{}\n", value.trim().trim_matches(['"', '\'']))
+        let value = line.split_once(": ").or(line.split_once(" = "));
+        let value = value.map_or(line, |(_, value)| value);
+        format!("{}\n", value.trim_matches([' ', ',', '"', '\'', '[', ']']))
     });
     Recipe {
         lines: lines.collect(),

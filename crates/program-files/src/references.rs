@@ -11,12 +11,12 @@ use crate::candidates::Candidates;
 use crate::code_calls::{CodeCall, calls};
 use crate::finder::Finder;
 use crate::found_files::{BESIDE, FOLLOWED, MAX_FILES, ProgramFile, ProgramFiles};
-use crate::git_settings::{READING_GIT, git_settings};
+use crate::git_settings::{GitPlaces, READING_GIT, git_settings};
 use crate::interpreters::{Language, is_interpreter};
 use crate::known_programs::{base_name, has_code_ending, is_data};
 use crate::line::{KnownValues, read_line};
 use crate::program_file::{is_path, may_be_run};
-use crate::recipes::{lines_to_run, recipes_of};
+use crate::recipes::{lines_to_run, recipes_in, recipes_of};
 
 /// Longer texts are not read; their hashes count all the same.
 const MAX_TEXT: u64 = 8 * 1024 * 1024;
@@ -281,15 +281,25 @@ impl ReferenceReader<'_> {
     /// What recipes run that are asked for, until no more are.
     fn recipes(&mut self, found: &mut ProgramFiles) {
         loop {
-            let before = found.recipes.len();
+            let before = (found.recipes.len(), found.recipe_files.len());
+            for path in &found.recipe_files {
+                let is_new = self.recipe_files.iter().all(|(known, _)| known != path);
+                let text = text_of(path).filter(|_| is_new);
+                self.recipe_files
+                    .extend(text.map(|text| (path.clone(), text)));
+            }
             for (path, text) in self.recipe_files.clone() {
-                let recipes = recipes_of(&path, &text).unwrap_or_default();
+                let recipes = recipes_of(&path, &text).unwrap_or_else(|| recipes_in(&path, &text));
                 let lines = lines_to_run(&recipes, &found.recipes);
                 let folder = path.parent().unwrap_or(&path).to_path_buf();
+                // They run beside their file, or where an option says.
+                let folders = found.recipe_folders.iter().chain([&folder]);
+                let changes = folders.map(|folder| format!("cd '{}'\n", folder.display()));
+                let lines = changes.collect::<String>() + &lines;
                 self.source = path;
                 self.read_script(&lines, &folder, true, found);
             }
-            if found.recipes.len() == before {
+            if (found.recipes.len(), found.recipe_files.len()) == before {
                 return;
             }
         }
@@ -307,7 +317,10 @@ impl ReferenceReader<'_> {
             return;
         };
         let only_reads = (commands.iter()).all(|command| READING_GIT.contains(&command.as_str()));
-        let settings = git_settings(&root, self.finder.home().as_deref(), only_reads);
+        let place = self.finder.place;
+        let mut places = GitPlaces::of(&|name| place.variable(name));
+        places.files.extend(found.git_files.iter().cloned());
+        let settings = git_settings(&root, &places, only_reads);
         if settings.is_unreadable {
             found
                 .unknown

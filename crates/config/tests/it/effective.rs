@@ -364,6 +364,9 @@ fn misspelt_restrictions_of_logins_are_errors_and_close_logins() {
         "forced_login_methods = 'chatgpt'",
         "forced_login_method = 'wat'",
         "force_chatgpt_workspace_ids = ['a']",
+        "[profiles.p]\nforced_login_method = 'chatgpt'",
+        "[profiles.p]\nforced_login_metod = 'chatgpt'",
+        "profile = 'p'\nprofiles.p.force_chatgpt_workspace_id = 'a'",
         "model =",
     ] {
         let environment = TestEnvironment::user(text);
@@ -374,6 +377,17 @@ fn misspelt_restrictions_of_logins_are_errors_and_close_logins() {
     let environment = TestEnvironment::user("model = 5");
     let config = codex_config::Config::without_files(environment.request()).unwrap();
     assert_eq!(config.account.unknown_restriction, None);
+}
+
+#[test]
+fn restrictions_in_profiles_are_errors_that_name_them() {
+    for key in ["secrets", "secret", "Secrets"] {
+        let text = format!("[profiles.p.{key}]\ndeny_read = ['**/.env']");
+        let environment = TestEnvironment::user(&text);
+        let error = environment.load().unwrap_err().to_string();
+        assert!(error.contains(&format!("profiles.p.{key}")), "{error}");
+        assert!(error.contains("config.toml:1:"), "{error}");
+    }
 }
 
 #[test]

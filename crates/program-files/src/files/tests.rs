@@ -1273,3 +1273,251 @@ fn a_home_folder_that_is_the_workspace_has_code_of_programs() {
         assert_ne!(folder.of(line).content_hash().unwrap(), before, "{line}");
     }
 }
+
+#[test]
+fn recipes_of_files_and_folders_that_options_name_are_reported() {
+    let folder = LineFolder::new();
+    for name in [
+        "npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "gulp",
+    ] {
+        folder.write(&format!("bin/{name}"), "#!/bin/sh\n");
+    }
+    let rules = "t:\n\tcargo test\nfmt:\n\ttrue\n";
+    let package =
+        r#"{"name":"@s/p","scripts":{"t":"cargo test","fmt":"prettier .","prepare":"cargo test"}}"#;
+    for (path, text) in [
+        ("rules", rules),
+        ("rules.txt", rules),
+        ("sub/Makefile", rules),
+        ("sub/justfile", rules),
+        ("sub/rules", rules),
+        ("sub/package.json", package),
+        ("packages/p/package.json", package),
+        ("Makefile", "fmt:\n\ttrue\n"),
+        ("justfile", "fmt:\n  true\n"),
+        ("package.json", r#"{"scripts":{"fmt":"prettier ."}}"#),
+        (
+            "other.yml",
+            "version: '3'\ntasks:\n  t:\n    cmds:\n      - cargo test\n",
+        ),
+        ("sub/Taskfile.yml", "tasks:\n  t: cargo test\n"),
+    ] {
+        folder.write(&format!("work/{path}"), text);
+    }
+    for line in [
+        "make -f rules t",
+        "make -f rules",
+        "make -frules",
+        "make --file=rules t",
+        "make --file rules t",
+        "make --makefile rules t",
+        "make --makefile=rules.txt",
+        "gmake -sf rules",
+        "make -C sub",
+        "make -Csub t",
+        "make -C sub -f rules",
+        "make --directory=sub",
+        "make --directory sub -j 4",
+        "make -j 4 -C sub",
+        "make -s -k -C sub",
+        "cd sub && make -j4 -s",
+        "cd sub && make -j 4",
+        "cd sub && make V=1",
+        "make -E 't: ; cargo test'",
+        "make --eval='fmt: ; cargo test' fmt",
+        "cat rules | make -f -",
+        "make -f - < rules",
+        "make -f /dev/stdin < rules",
+        "make -f \"$(ls)\"",
+        "make \"$1\" -C sub",
+        "just -f rules t",
+        "just --justfile rules",
+        "just --justfile=rules -d .",
+        "just -f sub/justfile",
+        "just sub/t",
+        "just sub/",
+        "cd sub && just",
+        "cd sub && just --set a b",
+        "npm --prefix sub run t",
+        "npm run t --prefix=sub",
+        "npm -C sub run t",
+        "npm run t -w sub",
+        "npm run t -w @s/p",
+        "npm run t --workspaces",
+        "npm run t -ws",
+        "pnpm -C sub t",
+        "pnpm --dir sub run t",
+        "pnpm -r run t",
+        "pnpm --filter @s/p t",
+        "yarn --cwd sub t",
+        "yarn workspace @s/p t",
+        "yarn workspaces foreach run t",
+        "bun --cwd sub run t",
+        "bun run --cwd=sub t",
+        "npm install",
+        "npm ci",
+        "yarn",
+        "yarn install --frozen-lockfile",
+        "cd sub; npm i",
+        "task -t other.yml t",
+        "task --taskfile=other.yml t",
+        "task -d sub t",
+        "cargo fmt --manifest-path sub/Cargo.toml --config alias.fmt='run'",
+        "cargo --manifest-path sub/Cargo.toml test",
+        "go -C sub test",
+        "turbo run t",
+        "nx run t",
+        "lerna run t",
+    ] {
+        folder.write("work/hook.sh", &format!("#!/bin/bash\n{line}\n"));
+        let unknown = folder.of("./hook.sh").unknown;
+        assert!(unknown.is_some(), "in a script: {line}");
+        assert!(folder.of(line).unknown.is_some(), "{line}");
+    }
+    for line in [
+        "make fmt",
+        "make -s fmt",
+        "make -j 4 fmt",
+        "make -f rules fmt",
+        "make -C sub fmt",
+        "make",
+        "just fmt",
+        "just -f rules fmt",
+        "just --justfile=sub/justfile fmt",
+        "npm --prefix sub run fmt",
+        "pnpm -C sub fmt",
+        "yarn --cwd sub fmt",
+        "cargo fmt --manifest-path sub/Cargo.toml",
+        "npm --version",
+    ] {
+        folder.write("work/hook.sh", &format!("#!/bin/bash\n{line}\n"));
+        assert_eq!(folder.of("./hook.sh").unknown, None, "{line}");
+    }
+}
+
+#[test]
+fn what_recipes_of_other_files_and_folders_run_cannot_be_rewritten() {
+    for (line, files, changed) in [
+        ("make -f M", &["M: all:\n\tsh ./y\n", "y"][..], "y"),
+        (
+            "sh h.sh",
+            &["h.sh: make -f M\n", "M: all:\n\tsh ./y\n", "y"],
+            "y",
+        ),
+        (
+            "sh h.sh",
+            &["h.sh: make -f M\n", "M: all:\n\tsh ./y\n", "y"],
+            "M",
+        ),
+        (
+            "make -C sub",
+            &["sub/Makefile: all:\n\tnode y\n", "sub/y.js"],
+            "sub/y.js",
+        ),
+        (
+            "sh h.sh",
+            &[
+                "h.sh: make -C sub\n",
+                "sub/Makefile: all:\n\tnode y\n",
+                "sub/y.js",
+            ],
+            "sub/y.js",
+        ),
+        (
+            "sh h.sh",
+            &[
+                "h.sh: npm --prefix sub run x\n",
+                "sub/package.json: {\"scripts\":{\"x\":\"sh y\"}}",
+                "sub/y",
+            ],
+            "sub/y",
+        ),
+        (
+            "make -C sub",
+            &["sub/Makefile: all:\n\ttrue\n"],
+            "sub/GNUmakefile",
+        ),
+        ("just --justfile=j", &["j: all:\n  sh ./y\n", "y"], "y"),
+        (
+            "just -f j -d sub",
+            &["j: all:\n  sh ./y\n", "sub/y"],
+            "sub/y",
+        ),
+        ("gulp", &["gulpfile.js"], "gulpfile.js"),
+        ("grunt", &["Gruntfile.js"], "Gruntfile.js"),
+        (
+            "npx lint-staged",
+            &["lint-staged.config.js"],
+            "lint-staged.config.js",
+        ),
+        (
+            "npx lint-staged",
+            &[".lintstagedrc: {\"*\":\"sh ./y\"}", "y"],
+            "y",
+        ),
+        ("npx stylelint x.css", &[], "stylelint.config.js"),
+        ("npx babel x.ts", &[], "babel.config.js"),
+        ("npx vite build", &[], "vite.config.ts"),
+        ("npx rollup -c", &[], "rollup.config.js"),
+        (
+            "mise run x",
+            &["mise.toml: [tasks]\nx = 'sh ./y'\n", "y"],
+            "y",
+        ),
+        ("mise run x", &["mise.toml"], "mise-tasks/x"),
+        (
+            "MAKEFILES=M make x",
+            &["Makefile: x:\n\ttrue\n", "M: x: y\n"],
+            "M",
+        ),
+        ("just", &[".env: A=1\n", "justfile: x:\n\ttrue\n"], ".env"),
+    ] {
+        check_rewritten(line, files, changed);
+    }
+}
+
+#[test]
+fn settings_of_git_are_found_where_variables_say() {
+    let config = "[filter \"f\"]\n\tclean = sh ./x\n";
+    for (variable, value, file) in [
+        ("XDG_CONFIG_HOME", "WORK/conf", "conf/git/config"),
+        ("GIT_CONFIG_GLOBAL", "WORK/own", "own"),
+        ("GIT_CONFIG_SYSTEM", "WORK/own", "own"),
+        ("GIT_EXTERNAL_DIFF", "sh ./x", "none"),
+        ("GIT_SSH_COMMAND", "./x -v", "none"),
+        ("GIT_CONFIG_PARAMETERS", "'diff.external'='sh ./x'", "none"),
+        ("GIT_CONFIG_VALUE_0", "sh ./x", "none"),
+    ] {
+        let mut folder = LineFolder::new();
+        folder.write("work/x", "1");
+        folder.write("work/.git/config", "");
+        folder.write(&format!("work/{file}"), config);
+        let work = folder.root().join("work").display().to_string();
+        let value = value.replace("WORK", &work);
+        let name = OsString::from(variable);
+        let set = folder
+            .environment
+            .insert(name.clone(), value.clone().into());
+        assert_eq!(set, None);
+        let line = "git status";
+        let before = folder.of(line).content_hash().unwrap();
+        folder.write("work/x", "rewritten");
+        assert_ne!(
+            folder.of(line).content_hash().unwrap(),
+            before,
+            "{variable}"
+        );
+        // The same where the line sets it.
+        folder.environment.remove(&name);
+        let line = format!("{variable}=\"{value}\" git status");
+        let before = folder.of(&line).content_hash().unwrap();
+        folder.write("work/x", "rewritten again");
+        assert_ne!(folder.of(&line).content_hash().unwrap(), before, "{line}");
+        if file != "none" {
+            let before = folder.of(&line).content_hash().unwrap();
+            folder.write(&format!("work/{file}"), "[alias]\n\tst = !sh y\n");
+            let after = folder.of(&line).content_hash().unwrap();
+            assert_ne!(after, before, "{line}");
+        }
+    }
+}
