@@ -22,6 +22,7 @@ mod line_filter;
 mod line_reader;
 mod list;
 mod messages;
+mod other_index;
 mod pass;
 mod query;
 mod record;

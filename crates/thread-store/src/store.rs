@@ -8,6 +8,7 @@ use codex_protocol::{GitInfo, ThreadId};
 use tokio::sync::oneshot;
 
 use crate::index::{FILE_NAME, IndexReply, IndexRequest, IndexWorker};
+use crate::other_index;
 use crate::query::{SearchPage, ThreadPage, ThreadQuery};
 use crate::record::ThreadRecord;
 use crate::search_term::SearchTerm;
@@ -65,6 +66,16 @@ impl ThreadStore {
     /// Reports that a file was written, moved or removed. Does not block.
     pub fn touched(&self, path: &Path) {
         self.send(IndexRequest::Touched(path.to_owned()));
+    }
+
+    /// Writes where a thread is now into the index of other releases. Blocks.
+    pub fn update_path_elsewhere(&self, thread: &ThreadId, path: &Path, is_archived: bool) {
+        other_index::moved(&self.0.folder, thread, path, is_archived);
+    }
+
+    /// Writes the name of a thread into the index of other releases. Blocks.
+    pub fn update_name_elsewhere(&self, thread: &ThreadId, name: &str) {
+        other_index::named(&self.0.folder, thread, name);
     }
 
     /// Serves a page of a list.

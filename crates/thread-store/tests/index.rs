@@ -315,6 +315,46 @@ async fn first_list_after_a_kill_has_the_threads_that_were_moved() {
 }
 
 #[tokio::test]
+async fn index_of_other_releases_learns_where_a_thread_is() {
+    let home = Home::new();
+    let (id, path) = home.thread(1, "/w", "one");
+    let file = home.path().join("state_5.sqlite");
+    // Nothing is made where there is none.
+    home.store.update_path_elsewhere(&id, &path, true);
+    assert!(!file.exists());
+    let index = rusqlite::Connection::open(&file).unwrap();
+    let columns = "id TEXT, rollout_path TEXT, archived INTEGER, archived_at INTEGER, name TEXT";
+    index
+        .execute_batch(&format!(
+            "CREATE TABLE threads ({columns}); INSERT INTO threads VALUES ('{id}', 'before', 0, NULL, NULL), ('b', 'b', 0, NULL, NULL)"
+        ))
+        .unwrap();
+    let row = || {
+        let select = "SELECT rollout_path, archived, archived_at IS NULL, name FROM threads";
+        let mut rows = index.prepare(select).unwrap();
+        let rows = rows.query_map([], |row| {
+            Ok((
+                row.get::<_, String>(0)?,
+                row.get::<_, bool>(1)?,
+                row.get::<_, bool>(2)?,
+                row.get::<_, Option<String>>(3)?,
+            ))
+        });
+        rows.unwrap().collect::<Result<Vec<_>, _>>().unwrap()
+    };
+    let other = ("b".to_owned(), false, true, None);
+    let moved = codex_rollout::archive(home.path(), &path, &id).unwrap();
+    home.store.update_path_elsewhere(&id, &moved, true);
+    let place = |path: &std::path::Path| path.to_str().unwrap().to_owned();
+    assert_eq!(row(), [(place(&moved), true, false, None), other.clone()]);
+    let back = codex_rollout::unarchive(home.path(), &moved, &id).unwrap();
+    home.store.update_path_elsewhere(&id, &back, false);
+    home.store.update_name_elsewhere(&id, "a name");
+    let name = Some("a name".to_owned());
+    assert_eq!(row(), [(place(&back), false, true, name), other]);
+}
+
+#[tokio::test]
 async fn what_was_said_outlives_the_index() {
     let home = Home::new();
     let (id, path) = home.thread(1, "/w", "one");

@@ -41,10 +41,12 @@ async fn try_archive(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Fail
     let path = found.filter(|record| !record.archived);
     let path = path.ok_or_else(|| no_rollout(&id))?.path;
     let _lock = unload(server, &id).await?;
-    let (home, old, thread) = (home(server), path.clone(), id.clone());
+    let (store, old, thread) = (server.host().store().clone(), path.clone(), id.clone());
     let moved = blocking(move || {
-        let moved = codex_rollout::archive(&home, &path, &thread);
-        moved.map_err(|error| failed("archive", error))
+        let moved = codex_rollout::archive(store.home(), &path, &thread);
+        let new = moved.map_err(|error| failed("archive", error))?;
+        store.update_path_elsewhere(&thread, &new, true);
+        Ok(new)
     });
     let new = moved.await?;
     touched(server, [old, new]);
@@ -73,10 +75,12 @@ async fn try_unarchive(
     let path = found.filter(|record| record.archived);
     let path = path.ok_or_else(missing)?.path;
     let _lock = unload(server, &id).await?;
-    let (home, old, thread) = (home(server), path.clone(), id.clone());
+    let (store, old, thread) = (server.host().store().clone(), path.clone(), id.clone());
     let moved = blocking(move || {
-        let moved = codex_rollout::unarchive(&home, &path, &thread);
-        moved.map_err(|error| failed("unarchive", error))
+        let moved = codex_rollout::unarchive(store.home(), &path, &thread);
+        let new = moved.map_err(|error| failed("unarchive", error))?;
+        store.update_path_elsewhere(&thread, &new, false);
+        Ok(new)
     });
     let new = moved.await?;
     touched(server, [old, new]);

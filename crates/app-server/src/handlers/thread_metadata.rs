@@ -70,7 +70,7 @@ async fn write_name(
     name: String,
     path: Option<PathBuf>,
 ) -> Result<(), Failure> {
-    let home = server.host().store().home().to_owned();
+    let store = server.host().store().clone();
     let line = EventMsg::ThreadNameUpdated(ThreadNameUpdatedEvent {
         thread_id: id.clone(),
         thread_name: Some(name.clone()),
@@ -78,9 +78,10 @@ async fn write_name(
     let amended = path.clone();
     let written = blocking(move || {
         let now = Timestamp::now();
-        codex_rollout::set_name(&home, &id, &name, now)
+        codex_rollout::set_name(store.home(), &id, &name, now)
             .map_err(|error| Failure::internal(format!("failed to name the thread: {error}")))?;
-        amend(&home, &id, amended, |path| {
+        store.update_name_elsewhere(&id, &name);
+        amend(store.home(), &id, amended, |path| {
             codex_rollout::amend(path, now, LineKind::EventMsg, &line)
         });
         Ok(())
