@@ -51,7 +51,7 @@ use crate::feature_levels::{DeprecationNotice, FeatureLevel, deprecation_notices
 use crate::features::FeatureSet;
 use crate::project_docs::ProjectDocSettings;
 use crate::requirements::{RequirementViolation, Requirements};
-use crate::restrictions;
+use crate::restrictions::{self, DEFAULT_PERMISSIONS};
 use crate::schema::{AppsFile, ClientRelease, Discoverable};
 use crate::stack::{LayerStack, MergedTables};
 use crate::trust::TrustLevel;
@@ -142,10 +142,24 @@ impl Config {
     /// Builds the configuration of a server whose files cannot be used, from defaults and flags. Requirements and
     /// restrictions that can be read still apply; where one cannot be read, what it is about is closed.
     pub fn without_files(request: LoadRequest<'_>) -> Result<Self, ConfigError> {
-        let (stack, unknown) = LayerStack::without_files(request.env, request.cwd, request.flags);
-        let mut config = Self::from_stack(&stack, request)?;
+        let (stack, mut unknown) =
+            LayerStack::without_files(request.env, request.cwd, request.flags);
+        let mut config = match Self::from_stack(&stack, request) {
+            Ok(config) => config,
+            Err(error) => {
+                // Named permissions are the only restrictions that can contradict each other.
+                unknown.reading.get_or_insert(error.to_string());
+                Self::from_stack(&stack.without_permissions_of_files(), request)?
+            }
+        };
+        if !request.flags.table().contains_key(DEFAULT_PERMISSIONS) {
+            config.policy.keep_only_reading_of_permissions();
+        }
+        if unknown.variables.is_some() {
+            config.shell_environment = ShellEnvironmentPolicy::least();
+        }
         config.account.unknown_restriction = unknown.logins;
-        config.secrets.unknown = unknown.hidden_files;
+        config.secrets.unknown = unknown.reading;
         if let Some(limit) = network::limit_of_unusable(request) {
             config.policy.network_limits.add(limit);
         }

@@ -1,8 +1,10 @@
-//! Settings that restrict who may log in and what may be read: they hold even if nothing else of their files can be used.
+//! Settings that restrict who may log in, what may be read and which variables commands see: they hold even if nothing else
+//! of their files can be used.
 //!
 //! Each is kept by itself, so that an invalid setting takes no other one with it. What may be a restriction and cannot be
 //! read is reported, and whoever enforces it is closed then. A name that is nearly that of a restriction is an error, and so
-//! is a restriction in a profile, where it does not hold.
+//! is a restriction in a profile, where it does not hold. Nothing that is kept lets commands write: a mode of the sandbox
+//! counts as `read-only`.
 
 use std::path::Path;
 
@@ -21,18 +23,30 @@ use crate::stack::LayerStack;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Restricted {
     Logins,
-    HiddenFiles,
+    /// The files that commands may read.
+    Reading,
+    /// The variables that commands see.
+    Variables,
 }
 
 /// The settings of the top level that restrict something.
-const RESTRICTIONS: [(&str, Restricted); 3] = [
+const RESTRICTIONS: [(&str, Restricted); 6] = [
     ("forced_chatgpt_workspace_id", Restricted::Logins),
     ("forced_login_method", Restricted::Logins),
-    (SECRETS, Restricted::HiddenFiles),
+    ("secrets", Restricted::Reading),
+    (DEFAULT_PERMISSIONS, Restricted::Reading),
+    (PERMISSIONS, Restricted::Reading),
+    ("shell_environment_policy", Restricted::Variables),
 ];
 
-/// The table whose keys are restrictions of their own.
-const SECRETS: &str = "secrets";
+/// The setting that chooses permissions by name.
+pub(crate) const DEFAULT_PERMISSIONS: &str = "default_permissions";
+
+/// The permissions that can be chosen.
+pub(crate) const PERMISSIONS: &str = "permissions";
+
+/// The setting that chooses a mode of the sandbox, all of which let commands read everything.
+const SANDBOX_MODE: &str = "sandbox_mode";
 
 /// The table with profiles.
 const PROFILES: &str = "profiles";
@@ -44,13 +58,18 @@ const MAX_WRONG_LETTERS: usize = 2;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct UnknownRestrictions {
     pub(crate) logins: Option<String>,
-    pub(crate) hidden_files: Option<String>,
+    pub(crate) reading: Option<String>,
+    pub(crate) variables: Option<String>,
 }
 
 impl UnknownRestrictions {
     /// Adds a file that cannot be read.
     pub(crate) fn add_file(&mut self, error: &ConfigError) {
-        for restricted in [Restricted::Logins, Restricted::HiddenFiles] {
+        for restricted in [
+            Restricted::Logins,
+            Restricted::Reading,
+            Restricted::Variables,
+        ] {
             self.add(restricted, error.to_string());
         }
     }
@@ -58,7 +77,8 @@ impl UnknownRestrictions {
     fn add(&mut self, restricted: Restricted, problem: String) {
         let own = match restricted {
             Restricted::Logins => &mut self.logins,
-            Restricted::HiddenFiles => &mut self.hidden_files,
+            Restricted::Reading => &mut self.reading,
+            Restricted::Variables => &mut self.variables,
         };
         own.get_or_insert(problem);
     }
@@ -70,9 +90,17 @@ pub(crate) fn restrictions_of(
     home: Option<&Path>,
     unknown: &mut UnknownRestrictions,
 ) -> Vec<Layer> {
+    let of_table = |table| {
+        let mut layer = layer.clone();
+        layer.table = table;
+        layer
+    };
     let mut kept = Vec::new();
     for mistake in without_effect(&layer.table) {
         unknown.add(mistake.restricted, mistake.message);
+    }
+    if layer.table.contains_key(SANDBOX_MODE) {
+        kept.push(of_table(one_setting(SANDBOX_MODE, "read-only".into())));
     }
     for (key, value) in &layer.table {
         let known = RESTRICTIONS.into_iter().find(|(name, _)| key == name);
@@ -81,11 +109,7 @@ pub(crate) fn restrictions_of(
         };
         for table in parts(key, value) {
             match check(&table, home) {
-                Ok(()) => {
-                    let mut layer = layer.clone();
-                    layer.table = table;
-                    kept.push(layer);
-                }
+                Ok(()) => kept.push(of_table(table)),
                 Err(problem) => unknown.add(restricted, problem),
             }
         }
@@ -153,17 +177,18 @@ fn restriction_like(key: &str) -> Option<(&'static str, Restricted)> {
     RESTRICTIONS.into_iter().find(|(name, _)| near(name))
 }
 
-/// A setting as tables that can be checked one by one.
+/// A setting as tables that can be checked one by one: each key of a table is a restriction of its own.
 fn parts(key: &str, value: &Value) -> Vec<Table> {
-    let of = |value: Value| Table::from_iter([(key.to_owned(), value)]);
-    match value {
-        Value::Table(inner) if key == SECRETS => {
-            let parts = inner.iter();
-            let parts = parts.map(|(key, value)| Table::from_iter([(key.clone(), value.clone())]));
-            parts.map(|part| of(Value::Table(part))).collect()
-        }
-        value => vec![of(value.clone())],
-    }
+    let Value::Table(inner) = value else {
+        return vec![one_setting(key, value.clone())];
+    };
+    let parts = inner.iter();
+    let parts = parts.map(|(key, value)| Value::Table(one_setting(key, value.clone())));
+    parts.map(|part| one_setting(key, part)).collect()
+}
+
+fn one_setting(key: &str, value: Value) -> Table {
+    Table::from_iter([(key.to_owned(), value)])
 }
 
 /// Whether a restriction can be enforced as it is.

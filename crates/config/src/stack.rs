@@ -17,7 +17,7 @@ use crate::project_scope::MCP_SERVERS;
 use crate::read::read_bounded;
 use crate::requirements;
 use crate::requirements::Requirements;
-use crate::restrictions::{UnknownRestrictions, restrictions_of};
+use crate::restrictions::{DEFAULT_PERMISSIONS, PERMISSIONS, UnknownRestrictions, restrictions_of};
 use crate::schema::PROFILE_KEYS;
 use crate::source::{CONFIG_FILE, LayerSource};
 use crate::trust::{TrustLevel, TrustRules};
@@ -123,6 +123,18 @@ impl LayerStack {
             ignores_rules: flags.ignores_rules(),
         };
         (stack, unknown)
+    }
+
+    /// A copy in which files name no permissions.
+    pub(crate) fn without_permissions_of_files(&self) -> Self {
+        let mut stack = self.clone();
+        for layer in &mut stack.layers {
+            if layer.source != LayerSource::SessionFlags {
+                layer.table.remove(DEFAULT_PERMISSIONS);
+                layer.table.remove(PERMISSIONS);
+            }
+        }
+        stack
     }
 
     /// The layers, lowest precedence first, including disabled ones.

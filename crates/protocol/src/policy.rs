@@ -121,6 +121,30 @@ impl SandboxPolicy {
         writable.into_iter().chain(readable).flatten()
     }
 
+    /// What the policy lets be read, and nothing else.
+    #[must_use]
+    pub fn only_reading(&self) -> Self {
+        let access = match self {
+            Self::ReadOnly { access, .. } => access.clone(),
+            Self::WorkspaceWrite {
+                writable_roots,
+                read_only_access,
+                ..
+            } => {
+                let mut access = read_only_access.clone();
+                if let ReadOnlyAccess::Restricted { readable_roots, .. } = &mut access {
+                    readable_roots.extend(writable_roots.iter().cloned());
+                }
+                access
+            }
+            Self::DangerFullAccess | Self::ExternalSandbox { .. } => ReadOnlyAccess::FullAccess,
+        };
+        Self::ReadOnly {
+            access,
+            network_access: false,
+        }
+    }
+
     /// The same policy for another working directory: what it says of paths below `cwd` still is about those.
     pub fn moved_from(mut self, cwd: &Path) -> Self {
         let (read_only, access) = match &mut self {

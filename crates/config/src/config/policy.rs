@@ -56,6 +56,17 @@ pub struct PolicySettings {
     pub web_search_options: Option<WebSearchToolConfig>,
 }
 
+impl PolicySettings {
+    /// Takes from named permissions all but what they let commands read. Other settings, which cannot be used, may have
+    /// allowed less.
+    pub(super) fn keep_only_reading_of_permissions(&mut self) {
+        if self.permissions.take().is_some() {
+            self.sandbox_policy = self.sandbox_policy.only_reading();
+            self.host_limits.clear();
+        }
+    }
+}
+
 /// A value, and whether it was set explicitly.
 struct ExplicitChoice<T> {
     value: T,

@@ -49,6 +49,14 @@ impl ShellEnvironmentPolicy {
         }
     }
 
+    /// The policy where it is not known what settings say.
+    pub(super) fn least() -> Self {
+        Self {
+            inherit: EnvironmentInherit::Core,
+            ..Self::default()
+        }
+    }
+
     /// The policy for another machine, which has variables of its own.
     pub fn elsewhere(&self) -> VariablesElsewhere {
         let logins = LOGINS.iter().map(|name| (*name).to_owned());

@@ -359,6 +359,88 @@ fn restrictions_hold_one_by_one_although_the_rest_of_the_settings_is_invalid() {
 }
 
 #[test]
+fn permissions_limit_what_is_read_although_the_rest_of_the_settings_is_invalid() {
+    const NARROW: &str = "[permissions.p.filesystem]\n'/usr' = 'read'\n'/w' = 'write'\n";
+    let without_files = |text: &str, flags: &[&str]| {
+        let mut environment = TestEnvironment::user(text);
+        assert!(environment.load().is_err(), "{text}");
+        for flag in flags {
+            environment = environment.flag(flag);
+        }
+        codex_config::Config::without_files(environment.request()).unwrap()
+    };
+    let policy = |text: &str, flags: &[&str]| {
+        let config = without_files(text, flags);
+        assert!(
+            config
+                .secrets
+                .hidden_files()
+                .rules(&[])
+                .hides("/x".as_ref())
+                .is_none()
+        );
+        serde_json::to_string(&config.policy.sandbox_policy).unwrap()
+    };
+    let narrow = |text: &str| policy(text, &[]).contains(r#""readable_roots":["/usr","/w"]"#);
+    let read_only = r#"{"type":"read-only"}"#;
+    for invalid in ["model = 5", "approval_policy = 'wat'", "profile = 'none'"] {
+        assert!(narrow(&format!(
+            "{invalid}\ndefault_permissions = 'p'\n{NARROW}"
+        )));
+        let mode = format!("{invalid}\nsandbox_mode = 'danger-full-access'\n{NARROW}");
+        assert_eq!(policy(&mode, &[]), read_only);
+        let built_in = format!("{invalid}\ndefault_permissions = ':workspace'");
+        assert_eq!(policy(&built_in, &[]), read_only);
+        let full = ["default_permissions=':danger-full-access'"];
+        let chosen = format!("{invalid}\ndefault_permissions = 'p'\n{NARROW}");
+        assert_eq!(policy(&chosen, &full), r#"{"type":"danger-full-access"}"#);
+    }
+    for closed in [
+        "default_permissions = 'q'\nmodel = 5",
+        "default_permissions = 5",
+        "default_permission = 'p'\n[permissions.p.filesystem]\n'/usr' = 'read'",
+        "default_permissions = 'p'\n[permissions.p.filesystem]\n'/usr' = 'reed'",
+        "default_permissions = 'p'\n[permissions.p.filesystem]\n'usr' = 'read'",
+        "[permissions.p.filesystem]\n'/usr' = 'read'",
+        "permissions = 'p'",
+    ] {
+        let files = without_files(closed, &[]).secrets.hidden_files();
+        assert!(files.find(&files.rules(&[])).is_err(), "{closed}");
+    }
+}
+
+#[test]
+fn variables_of_commands_are_limited_although_the_rest_of_the_settings_is_invalid() {
+    let names = |text: &str| {
+        let environment = TestEnvironment::user(text);
+        assert!(environment.load().is_err(), "{text}");
+        let config = codex_config::Config::without_files(environment.request()).unwrap();
+        let inherited = ["PATH", "HOME", "API_KEY", "EDITOR"];
+        let inherited = inherited.map(|name| (name.to_owned(), "v".to_owned()));
+        let names = config.shell_environment.apply(inherited, None).into_keys();
+        names.collect::<Vec<_>>()
+    };
+    let policy = |text: &str| names(&format!("model = 5\n[shell_environment_policy]\n{text}"));
+    assert_eq!(names("model = 5"), ["API_KEY", "EDITOR", "HOME", "PATH"]);
+    assert_eq!(policy("exclude = ['*KEY']"), ["EDITOR", "HOME", "PATH"]);
+    assert_eq!(policy("include_only = ['PATH']"), ["PATH"]);
+    for unknown in [
+        "inherit = 'cor'",
+        "exclude = 'API_KEY'",
+        "include_only = [5]",
+    ] {
+        assert_eq!(policy(unknown), ["HOME", "PATH"], "{unknown}");
+    }
+    for text in [
+        "shell_environment_policy = 'core'",
+        "shell_environment_polcy.inherit = 'core'",
+        "shell_environment_policy =",
+    ] {
+        assert_eq!(names(text), ["HOME", "PATH"], "{text}");
+    }
+}
+
+#[test]
 fn misspelt_restrictions_of_logins_are_errors_and_close_logins() {
     for text in [
         "forced_login_methods = 'chatgpt'",
