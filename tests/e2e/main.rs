@@ -148,6 +148,7 @@ mod mcp_servers;
 #[cfg(target_os = "linux")]
 mod memories;
 mod message_checks;
+mod method_pairs;
 #[cfg(target_os = "linux")]
 mod model_websocket;
 #[cfg(target_os = "linux")]

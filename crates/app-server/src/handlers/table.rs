@@ -9,6 +9,7 @@
 use std::sync::Arc;
 
 use codex_app_server_protocol::rpc::RequestId;
+use codex_app_server_protocol::v2::GetConversationSummaryParams;
 use codex_app_server_protocol::{ClientRequest, client_method as method};
 use futures::future::BoxFuture;
 
@@ -88,6 +89,14 @@ macro_rules! about {
     };
     (thread, $params:ident) => {
         vec![Access::write(Subject::Thread($params.thread_id.clone()))]
+    };
+    (conversation, $params:ident) => {
+        match $params {
+            GetConversationSummaryParams::ConversationId { conversation_id } => {
+                vec![Access::read(Subject::Thread(conversation_id.to_string()))]
+            }
+            GetConversationSummaryParams::RolloutPath { .. } => Vec::new(),
+        }
     };
     (realtime, $params:ident) => {
         vec![Access::write(Subject::Realtime($params.thread_id.clone()))]
@@ -170,7 +179,7 @@ handlers! {
 
     // Threads: opening and reading.
     ThreadStart: concurrent [Read Settings, Read Plugins, ReadFirst Files, Write Threads] early => thread_start::start;
-    ThreadResume: thread [Read Settings, Read Plugins, ReadFirst Files, Write Threads] early => thread_resume::resume;
+    ThreadResume: thread [Read Settings, Read Plugins, Read Groups, ReadFirst Files, Write Threads] early => thread_resume::resume;
     ThreadFork: thread [Read Settings, Read Plugins, ReadFirst Files, Write Threads] early => thread_fork::fork;
     ThreadList: concurrent [Read Threads, Read Groups, ReadFirst Turns] => thread_list::list;
     ThreadLoadedList: concurrent [Read Threads] => thread_read::loaded_list;
@@ -179,8 +188,8 @@ handlers! {
     ThreadItemsList: thread => thread_items::list;
     ThreadItemsRead: thread => thread_items::read;
     ThreadTimelineList: thread => thread_timeline::list;
-    ThreadSearch: concurrent [ReadFirst Threads] early => thread_search::search;
-    ThreadSearchStream: concurrent [ReadFirst Threads] early => thread_search::stream;
+    ThreadSearch: concurrent [ReadFirst Threads, ReadFirst Groups] early => thread_search::search;
+    ThreadSearchStream: concurrent [ReadFirst Threads, ReadFirst Groups] early => thread_search::stream;
     ThreadSearchCancel: at_once => thread_search::cancel;
     ThreadSearchStreamCancel: at_once => thread_search::cancel_stream;
     ThreadSearchOccurrences: thread => search_occurrences::occurrences;
@@ -191,14 +200,14 @@ handlers! {
     ThreadCheckpointList: thread => thread_checkpoints::list;
     ThreadCheckpointDiff: thread => thread_checkpoints::diff;
     ThreadCheckpointRestore: thread [Write Files] early => thread_checkpoints::restore;
-    ThreadRevert: thread early => thread_revert::revert;
+    ThreadRevert: thread [Write Threads] early => thread_revert::revert;
     ThreadQueueAdd: thread early => thread_queue::add;
     ThreadQueueList: thread => thread_queue::list;
     ThreadQueueUpdate: thread early => thread_queue::update;
     ThreadQueueDelete: thread early => thread_queue::delete;
     ThreadQueueReorder: thread early => thread_queue::reorder;
     ThreadQueueStart: thread early => thread_queue::start;
-    GetConversationSummary: concurrent [Read Threads] => thread_metadata::summarise;
+    GetConversationSummary: conversation [Read Threads] => thread_metadata::summarise;
 
     // Threads: stored data.
     ThreadArchive: thread [Write Threads] early => thread_archive::archive;
@@ -214,8 +223,8 @@ handlers! {
     ThreadSectionUpdate: concurrent [Write Groups] => thread_sections::update;
     ThreadSectionMove: thread [Write Threads, Read Groups] early => thread_sections::move_thread;
     ProjectCreate: concurrent [Write Groups] early => projects::create;
-    ProjectDelete: concurrent [Write Groups] early => projects::delete;
-    ProjectImport: concurrent [Write Groups] early => projects::import;
+    ProjectDelete: concurrent [Write Groups, Write Threads] early => projects::delete;
+    ProjectImport: concurrent [Write Groups, Write Threads] early => projects::import;
     ProjectList: concurrent [Read Groups, Read Threads] => projects::list;
     ProjectMove: concurrent [Write Groups] early => projects::move_project;
     ProjectRead: concurrent [Read Groups, Read Threads] => projects::read;
@@ -227,28 +236,28 @@ handlers! {
 
     // Loaded threads and their turns.
     ThreadUnsubscribe: thread [Write Threads] => thread_control::unsubscribe;
-    ThreadRollback: thread early => thread_control::roll_back;
+    ThreadRollback: thread [Write Threads] early => thread_control::roll_back;
     ThreadCompactStart: thread => thread_control::compact;
     ThreadShellCommand: thread [ReadFirst Files] => thread_control::shell_command;
     ThreadIncrementElicitation: thread => thread_control::add_hold;
     ThreadDecrementElicitation: thread => thread_control::take_hold_back;
     ThreadCompactionRead: thread => thread_compaction::read;
     ThreadCompactionRestore: thread => thread_compaction::restore;
-    ThreadPinAdd: thread => thread_pins::add;
+    ThreadPinAdd: thread [Write Threads] => thread_pins::add;
     ThreadPinList: thread => thread_pins::list;
-    ThreadPinRemove: thread => thread_pins::remove;
+    ThreadPinRemove: thread [Write Threads] => thread_pins::remove;
     ThreadContextRead: thread => thread_context::read;
     ThreadSample: concurrent early => thread_sample::sample;
     ThreadSampleCancel: at_once => thread_sample::cancel;
-    ThreadPrepareApprovedPlan: thread => thread_sample::prepare_plan;
+    ThreadPrepareApprovedPlan: thread [Write Threads] => thread_sample::prepare_plan;
     ThreadPredictionRequest: concurrent unsupported => extensions::predict;
     ThreadApproveGuardianDeniedAction: thread => guardian::approve_denied;
     ThreadGuardianReview: thread unsupported => guardian::review;
     ThreadBackgroundTerminalsClean: thread => thread_control::clean_terminals;
     ThreadBackgroundTerminalsList: thread => thread_control::list_terminals;
     ThreadBackgroundTerminalsTerminate: thread => thread_control::stop_terminal;
-    ThreadSettingsUpdate: thread [ReadFirst Settings] early => thread_control::update_settings;
-    ThreadInjectItems: thread => thread_items::inject;
+    ThreadSettingsUpdate: thread [ReadFirst Settings, Write Threads] early => thread_control::update_settings;
+    ThreadInjectItems: thread [Write Threads] => thread_items::inject;
     TurnStart: thread [ReadFirst Settings, ReadFirst Files, Write Turns] early => turns::start;
     TurnContinue: thread [ReadFirst Files] early => turns::continue_turn;
     TurnSteer: thread early => turns::steer;
