@@ -56,6 +56,13 @@ async fn the_items_of_a_thread_can_be_paged_through_from_either_end() {
         .call("thread/items/list", json!({ "turnId": turn }))
         .await;
     assert_eq!(texts(&last["result"]), ["hi", "two"]);
+    let of_turn = json!({ "turnId": turn, "limit": 1, "sortDirection": "desc" });
+    let of_turn = scripted.call("thread/turns/items/list", of_turn).await;
+    assert_eq!(of_turn["result"]["data"][0]["text"], "two");
+    let cursor = of_turn["result"]["nextCursor"].clone();
+    let rest = json!({ "turnId": turn, "cursor": cursor, "sortDirection": "desc" });
+    let rest = scripted.call("thread/turns/items/list", rest).await;
+    assert_eq!(rest["result"]["data"][0]["content"][0]["text"], "hi");
     let none = scripted
         .call("thread/items/list", json!({ "turnId": "none" }))
         .await;

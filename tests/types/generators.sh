@@ -21,6 +21,7 @@ bundle=codex_app_server_protocol.schemas.json
 flat=codex_app_server_protocol.v2.schemas.json
 
 npm install --prefix "$place/npm" --no-audit --no-fund --no-update-notifier --loglevel=error quicktype@26 typescript@5
+npm install --prefix "$place/older" --no-audit --no-fund --no-update-notifier --loglevel=error quicktype@23
 bin=$place/npm/node_modules/.bin
 for surface in stable experimental; do
     # As people call it: the bundle and the name of a file.
@@ -28,6 +29,10 @@ for surface in stable experimental; do
     "$bin/tsc" --strict --noEmit --target es2022 --module es2022 --typeRoots "$place/no-types" "$place/message_$surface.ts"
     # It makes one interface of all messages, as any of them may come.
     grep -q "^export interface" "$place/message_$surface.ts"
+    # Older versions do not know intersections, which the bundle at one level does not have.
+    "$place/older/node_modules/.bin/quicktype" --src-lang schema --src "$place/$surface/$flat" \
+        --out "$place/older_$surface.ts" --just-types
+    "$bin/tsc" --strict --noEmit --target es2022 --module es2022 --typeRoots "$place/no-types" "$place/older_$surface.ts"
     echo "ok quicktype $surface"
 done
 

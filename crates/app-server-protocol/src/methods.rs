@@ -107,6 +107,12 @@ method_table! {
         /// Pages through the items of a thread, from either end.
         #[since("0.169")]
         ThreadItemsList = "thread/items/list": ThreadItemsListParams => ThreadItemsListResponse;
+        /// Pages through the items of a turn, from either end.
+        #[since("0.140")]
+        #[until("0.140")]
+        #[experimental]
+        ThreadTurnsItemsList = "thread/turns/items/list":
+            ThreadTurnsItemsListParams => ThreadTurnsItemsListResponse;
         /// Puts items into what the model of a thread sees, without a turn.
         #[since("0.140")]
         ThreadInjectItems = "thread/inject_items":

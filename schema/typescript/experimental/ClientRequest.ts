@@ -175,6 +175,7 @@ import type { ThreadSettingsUpdateParams } from "./v2/ThreadSettingsUpdateParams
 import type { ThreadShellCommandParams } from "./v2/ThreadShellCommandParams";
 import type { ThreadStartParams } from "./v2/ThreadStartParams";
 import type { ThreadTimelineListParams } from "./v2/ThreadTimelineListParams";
+import type { ThreadTurnsItemsListParams } from "./v2/ThreadTurnsItemsListParams";
 import type { ThreadTurnsListParams } from "./v2/ThreadTurnsListParams";
 import type { ThreadUnarchiveParams } from "./v2/ThreadUnarchiveParams";
 import type { ThreadUnsubscribeParams } from "./v2/ThreadUnsubscribeParams";
@@ -488,6 +489,16 @@ export type ThreadItemsListClientRequest = {
   method: "thread/items/list";
   /** What the method takes. */
   params: ThreadItemsListParams;
+};
+
+/** Pages through the items of a turn, from either end. */
+export type ThreadTurnsItemsListClientRequest = {
+  /** Repeated in the reply. */
+  id: RequestId;
+  /** The name of the method. */
+  method: "thread/turns/items/list";
+  /** What the method takes. */
+  params: ThreadTurnsItemsListParams;
 };
 
 /** Puts items into what the model of a thread sees, without a turn. */
@@ -2272,6 +2283,7 @@ export type ClientRequest =
   | ThreadReadClientRequest
   | ThreadTurnsListClientRequest
   | ThreadItemsListClientRequest
+  | ThreadTurnsItemsListClientRequest
   | ThreadInjectItemsClientRequest
   | ThreadGoalGetClientRequest
   | SkillsListClientRequest

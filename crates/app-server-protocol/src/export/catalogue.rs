@@ -41,6 +41,9 @@ pub(super) struct MethodRow {
     /// The type of params that releases describe where nothing is read here, and the first of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) unread_params: Option<UnreadParams>,
+    /// What releases describe otherwise.
+    #[serde(flatten)]
+    pub(super) by_release: MethodByRelease,
     /// Releases have it, and this program does not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) not_used: bool,
@@ -48,6 +51,18 @@ pub(super) struct MethodRow {
     since: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     until: Option<String>,
+}
+
+/// What some releases describe otherwise of a method.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct MethodByRelease {
+    /// The first release in which it has params.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params_since: Option<String>,
+    /// The last release in which it is experimental.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    experimental_until: Option<String>,
 }
 
 /// Params that releases describe and that are not read.
@@ -64,8 +79,18 @@ impl MethodRow {
             let since = Release::parse(&unread.since);
             release != Release::OWN && since.is_some_and(|since| since <= release)
         });
+        let since = self.by_release.params_since.as_deref();
+        let since = since.and_then(Release::parse);
         let params = self.params.as_deref();
+        let params = params.filter(|_| since.is_none_or(|since| since <= release));
         params.or(unread.map(|unread| unread.ty.as_str()))
+    }
+
+    /// Whether only clients of a release that have opted in can use it.
+    pub(super) fn is_experimental(&self, release: Release) -> bool {
+        let until = self.by_release.experimental_until.as_deref();
+        let until = until.and_then(Release::parse);
+        self.experimental || until.is_some_and(|until| release <= until)
     }
 
     /// Which releases have the method.
@@ -94,6 +119,7 @@ impl From<Method> for MethodRow {
             params: method.params.map(|ty| (ty.name)().into_owned()),
             response: method.response.map(|ty| (ty.name)().into_owned()),
             unread_params: None,
+            by_release: MethodByRelease::default(),
             not_used: false,
             since: (since != Release::FIRST).then(|| since.to_string()),
             until: method.releases.until.map(|until| until.to_string()),
@@ -112,6 +138,7 @@ impl From<UnusedNotification> for MethodRow {
             params: Some(notification.params),
             response: None,
             unread_params: None,
+            by_release: MethodByRelease::default(),
             not_used: true,
             since: Some(notification.since),
             until: None,

@@ -2,12 +2,16 @@
 //!
 //! `codex_app_server_protocol.schemas.json` has the types of v2 in a namespace of their own, `v2`;
 //! `codex_app_server_protocol.v2.schemas.json` has every type at one level. What a bundle describes itself is any message.
+//!
+//! The first has intersections where the releases write them, to be compared with theirs; the second and the files of types
+//! have none, for generators that do not know them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
+use super::intersections::multiplied_out;
 use super::layout::{Layout, LayoutFolder};
 use super::request::GeneratedFile;
 use super::schema::{INTERNAL, REFERENCE, for_each_reference};
@@ -27,9 +31,10 @@ const MESSAGES: [&str; 6] = [
     "JSONRPCError",
 ];
 
-pub(super) fn files(selection: &Selection<'_>) -> Vec<GeneratedFile> {
+pub(super) fn files<'a>(selection: &'a Selection<'a>) -> Vec<GeneratedFile> {
     let layout = Layout::json_schema(selection);
-    let definitions = Definitions::new(selection);
+    let schemas = JsonSchemas::new(selection);
+    let definitions = Definitions::new(&schemas);
     let mut files: Vec<GeneratedFile> = Vec::new();
     for name in selection.names() {
         let text = definitions.type_file(name);
@@ -40,28 +45,32 @@ pub(super) fn files(selection: &Selection<'_>) -> Vec<GeneratedFile> {
             });
         }
     }
-    files.extend(bundles(selection, &layout, &definitions));
+    files.extend(bundles(&schemas, &layout, &definitions));
     files
 }
 
 /// The two bundles alone.
-pub(super) fn bundle_files(selection: &Selection<'_>) -> Vec<GeneratedFile> {
+pub(super) fn bundle_files<'a>(selection: &'a Selection<'a>) -> Vec<GeneratedFile> {
     let layout = Layout::json_schema(selection);
-    let definitions = Definitions::new(selection);
-    bundles(selection, &layout, &definitions).into()
+    let schemas = JsonSchemas::new(selection);
+    let definitions = Definitions::new(&schemas);
+    bundles(&schemas, &layout, &definitions).into()
 }
 
 fn bundles(
-    selection: &Selection<'_>,
+    schemas: &JsonSchemas<'_>,
     layout: &Layout,
     definitions: &Definitions<'_>,
 ) -> [GeneratedFile; 2] {
-    let all = selection.names().collect();
+    let all = schemas.selection.names().collect();
     let flat = bundle_root("CodexAppServerProtocolV2", |name| name.to_owned());
     [
         GeneratedFile {
             path: BUNDLE.into(),
-            text: to_text(&NestedBundle { selection, layout }),
+            text: to_text(&NestedBundle {
+                selection: schemas.selection,
+                layout,
+            }),
         },
         GeneratedFile {
             path: FLAT_BUNDLE.into(),
@@ -70,30 +79,51 @@ fn bundles(
     ]
 }
 
+/// The schemas of all types, without intersections.
+struct JsonSchemas<'a> {
+    selection: &'a Selection<'a>,
+    /// Those that have another form in the selection.
+    multiplied_out: BTreeMap<&'a str, Value>,
+}
+
+impl<'a> JsonSchemas<'a> {
+    fn new(selection: &'a Selection<'a>) -> Self {
+        Self {
+            selection,
+            multiplied_out: multiplied_out(selection),
+        }
+    }
+
+    fn schema(&self, name: &str) -> &Value {
+        let other = self.multiplied_out.get(name);
+        other.unwrap_or_else(|| self.selection.schema(name))
+    }
+}
+
 /// The definitions of all types as they stand in files: each is written once and copied.
 struct Definitions<'a> {
-    selection: &'a Selection<'a>,
+    schemas: &'a JsonSchemas<'a>,
     texts: BTreeMap<&'a str, String>,
     /// The types that each type refers to.
     references: BTreeMap<&'a str, BTreeSet<&'a str>>,
 }
 
 impl<'a> Definitions<'a> {
-    fn new(selection: &'a Selection<'a>) -> Self {
+    fn new(schemas: &'a JsonSchemas<'a>) -> Self {
         let mut texts = BTreeMap::new();
         let mut references = BTreeMap::new();
-        for name in selection.names() {
-            let schema = SchemaText::of(selection.schema(name));
+        for name in schemas.selection.names() {
+            let schema = SchemaText::of(schemas.schema(name));
             let text = format!("{name:?}: {}", to_text(&schema).trim_end());
             texts.insert(name, indented(&text));
             let mut direct = BTreeSet::new();
-            for_each_reference(selection.schema(name), &mut |to| {
+            for_each_reference(schemas.schema(name), &mut |to| {
                 direct.insert(to);
             });
             references.insert(name, direct);
         }
         Self {
-            selection,
+            schemas,
             texts,
             references,
         }
@@ -101,7 +131,7 @@ impl<'a> Definitions<'a> {
 
     /// One type, with the definitions of all that it refers to.
     fn type_file(&self, name: &str) -> String {
-        let own = SchemaText::of(self.selection.schema(name));
+        let own = SchemaText::of(self.schemas.schema(name));
         self.append(to_text(&TypeText { name, own }), &self.reached_from(name))
     }
 

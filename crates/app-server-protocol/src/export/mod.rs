@@ -7,6 +7,7 @@ mod catalogue;
 mod definitions;
 mod error;
 mod forms;
+mod intersections;
 mod json_schema;
 mod layout;
 mod messages;

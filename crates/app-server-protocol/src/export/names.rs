@@ -305,6 +305,8 @@ named! {
     members ThreadStartParams { experimental_raw_events, persist_extended_history, selected_capability_roots, session_start_source }
     members ThreadStartResponse { active_permission_profile, multi_agent_mode, runtime_workspace_roots }
     variants ThreadTimelineEntry { TurnCompleted { completed_at, duration_ms, error, started_at }, TurnStarted { started_at } }
+    members ThreadTurnsItemsListResponse { backwards_cursor, next_cursor }
+    members ThreadTurnsListResponse { backwards_cursor, next_cursor }
     members ThreadUsage { estimated_usage_credits_micros, estimated_usage_usd_micros, native_usage_usd_micros }
     members ThreadUsageBreakdownGroup { cached_input_tokens, estimated_usage_credits_micros, input_tokens, net_new_input_tokens, output_tokens, total_tokens }
     members TokenUsageBreakdown { cache_write_input_tokens }

@@ -26,7 +26,8 @@ impl<'a> Selection<'a> {
         let is_wanted = |method: &&MethodRow| {
             method.releases().contain(request.release)
                 && !(method.not_used && request.release == Release::OWN)
-                && (!method.experimental || request.surface == Surface::Experimental)
+                && (!method.is_experimental(request.release)
+                    || request.surface == Surface::Experimental)
         };
         let mut selection = Self {
             methods: catalogue.methods.iter().filter(is_wanted).collect(),
@@ -330,7 +331,7 @@ fn message_variant(method: &MethodRow, union: &str, is_request: bool, release: R
         "properties": properties,
         "required": required,
     });
-    if method.experimental {
+    if method.is_experimental(release) {
         variant[EXPERIMENTAL_KEY] = method.name.clone().into();
     }
     variant

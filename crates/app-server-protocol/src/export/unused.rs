@@ -9,7 +9,7 @@ use codex_protocol::{EXPERIMENTAL_KEY, SINCE_KEY};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::catalogue::{MethodRow, UnreadParams};
+use super::catalogue::{MethodByRelease, MethodRow, UnreadParams};
 use super::definitions::name_variants;
 use super::error::CatalogueError;
 use super::forms::Forms;
@@ -38,6 +38,8 @@ pub(super) struct UnusedParts {
     notifications: Vec<UnusedNotification>,
     /// Params of methods that take none here.
     params: BTreeMap<String, UnreadParams>,
+    /// Methods that some releases describe in another way.
+    methods: BTreeMap<String, MethodByRelease>,
     /// Types and members that some releases describe in another way.
     forms: BTreeMap<String, OtherForms>,
 }
@@ -135,8 +137,12 @@ impl UnusedParts {
     ) -> Result<(), CatalogueError> {
         for method in methods.iter_mut() {
             method.unread_params = self.params.remove(&method.name);
+            if let Some(by_release) = self.methods.remove(&method.name) {
+                method.by_release = by_release;
+            }
         }
-        if let Some(name) = self.params.into_keys().next() {
+        let mut unknown = self.params.into_keys().chain(self.methods.into_keys());
+        if let Some(name) = unknown.next() {
             return Err(CatalogueError::unknown_name(TABLE_NAME, name));
         }
         methods.extend(self.notifications.into_iter().map(MethodRow::from));

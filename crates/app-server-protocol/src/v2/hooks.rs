@@ -256,8 +256,9 @@ pub struct HooksListEntry {
 }
 
 /// A configured hook.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct HookMetadata {
     /// Identifies the hook in `hooks.state` of the user's settings.
     pub key: String,
@@ -270,12 +271,15 @@ pub struct HookMetadata {
     pub command: Option<String>,
     /// Whether nobody waits for the command, which then decides nothing; absent if it is no command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub r#async: Option<bool>,
     /// The MCP server; absent if it is no tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub server: Option<String>,
     /// The tool of that server; absent if it is no tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[since("0.169")]
     pub tool: Option<String>,
     /// Restricts the occasions; null if there is no restriction.
     pub matcher: Option<String>,
@@ -284,8 +288,10 @@ pub struct HookMetadata {
     /// Text to show while the hook runs; null if none is configured.
     pub status_message: Option<String>,
     /// The most tokens of context that the hook may add; null for the usual limit.
+    #[since("0.169")]
     pub additional_context_limit: Option<u64>,
     /// Whether a run that fails counts as an objection.
+    #[since("own")]
     pub on_error: HookErrorEffect,
     /// Path of the file that configures the hook.
     pub source_path: String,
@@ -294,6 +300,7 @@ pub struct HookMetadata {
     /// The plugin that brings the hook; null if none does.
     pub plugin_id: Option<String>,
     /// The environment that the hook runs in; null for the server's own.
+    #[since("0.169")]
     pub environment_id: Option<String>,
     /// Place among all configured hooks, from 0.
     pub display_order: i64,

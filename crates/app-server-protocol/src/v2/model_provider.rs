@@ -1,7 +1,7 @@
 //! The model providers and how they are used.
 
 use codex_app_server_protocol_macros::{Experimental, Tagged};
-use codex_protocol::Update;
+use codex_protocol::{Update, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +10,13 @@ use serde::{Deserialize, Serialize};
 pub struct ModelProviderCapabilitiesReadParams {}
 
 /// Reply to `modelProvider/capabilities/read`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "camelCase")]
+#[schemars(transform = mark_members::<Self>)]
 pub struct ModelProviderCapabilitiesReadResponse {
+    /// Whether it takes tools in namespaces.
+    #[until("0.140")]
+    pub namespace_tools: bool,
     /// Whether it makes images.
     pub image_generation: bool,
     /// Whether it searches the web.

@@ -75,6 +75,36 @@ pub struct ThreadItemsListResponse {
     pub backwards_cursor: Option<String>,
 }
 
+/// Params of `thread/turns/items/list`: a page of the items of a turn. Later clients use `thread/items/list`.
+#[sparse]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Experimental)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadTurnsItemsListParams {
+    /// Thread of the turn.
+    pub thread_id: String,
+    /// Turn whose items are listed.
+    pub turn_id: String,
+    /// `nextCursor` or `backwardsCursor` of another page; absent for the first page.
+    pub cursor: Option<String>,
+    /// Most items to return, clamped to 1 through 100; 25 by default.
+    pub limit: Option<u32>,
+    /// Which way to go; from the oldest item on by default.
+    pub sort_direction: Option<SortDirection>,
+}
+
+/// Reply to `thread/turns/items/list`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ThreadTurnsItemsListResponse {
+    /// The items of the page, in the order asked for.
+    pub data: Vec<TimedItem>,
+    /// Where the next page begins; null if this is the last one.
+    pub next_cursor: Option<String>,
+    /// Where to begin, this page's first item included, when going the other way; null if the page is
+    /// empty.
+    pub backwards_cursor: Option<String>,
+}
+
 /// An item, and the turn that it belongs to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

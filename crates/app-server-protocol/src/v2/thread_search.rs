@@ -108,12 +108,14 @@ pub struct ThreadSearchResult {
 }
 
 /// What threads are sorted by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "snake_case")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum ThreadSearchSortKey {
     /// Created at.
     CreatedAt,
     /// Recency at.
+    #[since("0.169")]
     RecencyAt,
     /// Updated at.
     UpdatedAt,

@@ -100,6 +100,57 @@ fn checked_in_files_are_fresh() {
     );
 }
 
+/// Generators of code do not know how to make one type of several.
+#[test]
+fn bundles_at_one_level_have_no_intersections() {
+    fn check(place: &str, schema: &Value) {
+        if let Some(parts) = schema.get("allOf").and_then(Value::as_array) {
+            let is_reference = parts.len() == 1 && schema.get("properties").is_none();
+            assert!(is_reference, "{place}: {schema}");
+        }
+        match schema {
+            Value::Object(object) => object.values().for_each(|value| check(place, value)),
+            Value::Array(values) => values.iter().for_each(|value| check(place, value)),
+            _ => {}
+        }
+    }
+    for surface in [Surface::Stable, Surface::Experimental] {
+        check("own", &bundle(&Request::current(surface)));
+        for release in ["0.117", "0.140", "0.169", "0.171"] {
+            let known = Release::parse(release).unwrap();
+            check(release, &bundle(&Request::of_release(surface, known)));
+        }
+    }
+}
+
+/// Each kind of generated image has what it needs, and one type of the two parts of a variant.
+#[test]
+fn members_of_intersections_stand_in_one_object() {
+    let definitions = definitions();
+    let action = &definitions["LocalShellAction"]["oneOf"][0];
+    assert_eq!(action["required"], serde_json::json!(["command", "type"]));
+    assert!(action["properties"]["working_directory"].is_object());
+    assert_eq!(action["title"], "ExecLocalShellAction");
+    let bundle = bundle(&Request::current(Surface::Experimental));
+    let items = bundle["definitions"]["ThreadItem"]["oneOf"]
+        .as_array()
+        .unwrap();
+    let images = items
+        .iter()
+        .find(|item| item["title"] == "GeneratedImageThreadItem");
+    let kinds = images.unwrap()["anyOf"].as_array().unwrap();
+    let needed: Vec<_> = kinds.iter().map(|kind| &kind["required"]).collect();
+    let with = |member: &str| {
+        let mut names = ["id", "status", "type", member];
+        names.sort_unstable();
+        serde_json::json!(names)
+    };
+    assert_eq!(needed, [&with("fileId"), &with("result")]);
+    for kind in kinds {
+        assert!(kind["properties"]["completedAtMs"].is_object(), "{kind}");
+    }
+}
+
 #[test]
 fn catalogue_that_was_written_describes_the_same() {
     let made = catalogue();

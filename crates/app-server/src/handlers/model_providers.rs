@@ -67,12 +67,13 @@ fn settings(id: &str, env_key: Option<String>) -> ProviderSettings {
     ProviderSettings::CustomGateway { auth }
 }
 
-/// Images and searches are sent to any provider.
+/// Images, searches and tools in namespaces are sent to any provider.
 pub(super) async fn capabilities(
     _: RequestContext,
     _: ModelProviderCapabilitiesReadParams,
 ) -> Result<ModelProviderCapabilitiesReadResponse, Failure> {
     Ok(ModelProviderCapabilitiesReadResponse {
+        namespace_tools: true,
         image_generation: true,
         web_search: true,
     })

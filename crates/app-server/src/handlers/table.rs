@@ -186,6 +186,7 @@ handlers! {
     ThreadRead: thread [Read Threads, Read Groups] early => thread_read::read;
     ThreadTurnsList: thread => thread_turns::list;
     ThreadItemsList: thread => thread_items::list;
+    ThreadTurnsItemsList: thread => thread_items::list_of_turn;
     ThreadItemsRead: thread => thread_items::read;
     ThreadTimelineList: thread => thread_timeline::list;
     ThreadSearch: concurrent [ReadFirst Threads, ReadFirst Groups] early => thread_search::search;

@@ -1,11 +1,13 @@
-//! `thread/items/list`: pages of the items of a thread, in either direction; and `thread/inject_items`, which adds
+//! `thread/items/list`: pages of the items of a thread, in either direction, or of one turn for older clients with
+//! `thread/turns/items/list`; and `thread/inject_items`, which adds
 //! items to the history that the model gets.
 
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    ThreadInjectItemsParams, ThreadInjectItemsResponse, ThreadItemsDeferOutput,
+    ThreadInjectItemsParams, ThreadInjectItemsResponse, ThreadItemsCursor, ThreadItemsDeferOutput,
     ThreadItemsListParams, ThreadItemsListResponse, ThreadItemsReadParams, ThreadItemsReadResponse,
+    ThreadTurnsItemsListParams, ThreadTurnsItemsListResponse,
 };
 use codex_protocol::ResponseItem;
 
@@ -25,6 +27,26 @@ pub(super) async fn list(
     let (path, running) = source.await?;
     let server = Arc::clone(&server);
     blocking(move || page_of_file(&server, path, running, &params)).await
+}
+
+pub(super) async fn list_of_turn(
+    context: RequestContext,
+    params: ThreadTurnsItemsListParams,
+) -> Result<ThreadTurnsItemsListResponse, Failure> {
+    let params = ThreadItemsListParams {
+        thread_id: params.thread_id,
+        turn_id: Some(params.turn_id),
+        cursor: params.cursor.map(ThreadItemsCursor::Page),
+        limit: params.limit,
+        sort_direction: params.sort_direction,
+        defer_output: None,
+    };
+    let page = list(context, params).await?;
+    Ok(ThreadTurnsItemsListResponse {
+        data: page.data.into_iter().map(|entry| entry.item).collect(),
+        next_cursor: page.next_cursor,
+        backwards_cursor: page.backwards_cursor,
+    })
 }
 
 pub(super) async fn read(

@@ -21,6 +21,7 @@ pub(super) fn check(method: &str, params: Option<&RawValue>) -> Result<(), Failu
         "thread/searchOccurrences" => unknown_members::<v2::ThreadSearchOccurrencesParams>(params),
         "thread/turns/list" => unknown_members::<v2::ThreadTurnsListParams>(params),
         "thread/items/list" => unknown_members::<v2::ThreadItemsListParams>(params),
+        "thread/turns/items/list" => unknown_members::<v2::ThreadTurnsItemsListParams>(params),
         "thread/timeline/list" => unknown_members::<v2::ThreadTimelineListParams>(params),
         "project/list" => unknown_members::<v2::ProjectListParams>(params),
         _ => return Ok(()),

@@ -15,11 +15,11 @@ export type HookMetadata = {
   handlerType: HookHandlerType;
   /** The command line; absent if it is no command. */
   command?: string;
-  /** Whether nobody waits for the command, which then decides nothing; absent if it is no command. */
+  /** Whether nobody waits for the command, which then decides nothing; absent if it is no command. Since release 0.169. */
   async?: boolean;
-  /** The MCP server; absent if it is no tool. */
+  /** The MCP server; absent if it is no tool. Since release 0.169. */
   server?: string;
-  /** The tool of that server; absent if it is no tool. */
+  /** The tool of that server; absent if it is no tool. Since release 0.169. */
   tool?: string;
   /** Restricts the occasions; null if there is no restriction. */
   matcher: string | null;
@@ -27,7 +27,7 @@ export type HookMetadata = {
   timeoutSec: number;
   /** Text to show while the hook runs; null if none is configured. */
   statusMessage: string | null;
-  /** The most tokens of context that the hook may add; null for the usual limit. */
+  /** The most tokens of context that the hook may add; null for the usual limit. Since release 0.169. */
   additionalContextLimit: number | null;
   /** Whether a run that fails counts as an objection. */
   onError: HookErrorEffect;
@@ -37,7 +37,7 @@ export type HookMetadata = {
   source: HookSource;
   /** The plugin that brings the hook; null if none does. */
   pluginId: string | null;
-  /** The environment that the hook runs in; null for the server's own. */
+  /** The environment that the hook runs in; null for the server's own. Since release 0.169. */
   environmentId: string | null;
   /** Place among all configured hooks, from 0. */
   displayOrder: number;

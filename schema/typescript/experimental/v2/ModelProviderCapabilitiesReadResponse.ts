@@ -2,6 +2,8 @@
 
 /** Reply to `modelProvider/capabilities/read`. */
 export type ModelProviderCapabilitiesReadResponse = {
+  /** Whether it takes tools in namespaces. */
+  namespaceTools: boolean;
   /** Whether it makes images. */
   imageGeneration: boolean;
   /** Whether it searches the web. */

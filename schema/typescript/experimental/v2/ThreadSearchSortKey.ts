@@ -4,7 +4,7 @@
 export type ThreadSearchSortKey =
   /** Created at. */
   | "created_at"
-  /** Recency at. */
+  /** Recency at. Since release 0.169. */
   | "recency_at"
   /** Updated at. */
   | "updated_at";

@@ -713,8 +713,6 @@ export type { ThreadStatusChangedNotification } from "./ThreadStatusChangedNotif
 export type { ItemThreadTimelineEntry, RealtimeThreadTimelineEntry, TurnStartedThreadTimelineEntry, TurnCompletedThreadTimelineEntry, ThreadTimelineEntry } from "./ThreadTimelineEntry";
 export type { ThreadTokenUsage } from "./ThreadTokenUsage";
 export type { ThreadTokenUsageUpdatedNotification } from "./ThreadTokenUsageUpdatedNotification";
-export type { ThreadTurnsItemsListParams } from "./ThreadTurnsItemsListParams";
-export type { ThreadTurnsItemsListResponse } from "./ThreadTurnsItemsListResponse";
 export type { ThreadTurnsListParams } from "./ThreadTurnsListParams";
 export type { ThreadTurnsListResponse } from "./ThreadTurnsListResponse";
 export type { ThreadUnarchiveParams } from "./ThreadUnarchiveParams";
