@@ -141,6 +141,46 @@ fn imports_have_the_extension_that_is_asked_for() {
     assert!(!codex(&wrong).status.success());
 }
 
+#[cfg(unix)]
+#[test]
+fn files_are_formatted_with_the_program_that_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let script = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let marks = "test \"$1\" = --write || exit 1\nshift 3\nfor file; do echo '// formatted' >>\"$file\"; done\necho done";
+    let program = script("formatter", marks);
+    let files = generate("generate-ts", &["--prettier", &program, "--for", "0.117"]);
+    assert!(files.len() > 400);
+    for (path, text) in &files {
+        assert!(text.ends_with("// formatted\n"), "{}", path.display());
+    }
+    let failing = script("failing", "exit 3");
+    for (program, reason) in [
+        (failing.as_str(), "did not format"),
+        ("/none", "cannot run /none"),
+    ] {
+        let out = folder.path().join("out");
+        let arguments = [
+            "app-server",
+            "generate-ts",
+            "-p",
+            program,
+            "--out",
+            out.to_str().unwrap(),
+        ];
+        let output = codex(&arguments);
+        assert!(!output.status.success());
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert!(message.contains(reason), "{message}");
+        assert!(out.join("index.ts").is_file());
+    }
+}
+
 #[test]
 fn a_folder_that_cannot_be_made_is_named() {
     let folder = tempfile::tempdir().unwrap();

@@ -103,6 +103,14 @@ fn what_cannot_be_done_says_why() {
         marketplace.add("demo", &json!({ "name": "demo" }), &json!({}));
         answer(home, &["marketplace", "add", name]);
     }
+    let of_one = json_of(home, &["list", "--available", "-m", "two"]);
+    assert_eq!(of_one["marketplaces"].as_array().unwrap().len(), 1);
+    assert_eq!(of_one["marketplaces"][0]["name"], "two");
+    let no_marketplace = refusal(home, &["list", "-m", "three"]);
+    assert!(
+        no_marketplace.contains("no marketplace 'three'"),
+        "{no_marketplace}"
+    );
     let several = refusal(home, &["install", "demo"]);
     assert!(several.contains("Several marketplaces have the plugin 'demo': demo@one, demo@two"));
     let none = refusal(home, &["read", "none"]);

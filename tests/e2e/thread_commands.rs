@@ -197,6 +197,30 @@ async fn threads_are_archived_brought_back_and_deleted() {
     assert_eq!(place.rollouts().len(), 1);
     let error = error_of(&run(&place, &["delete", &id]).await);
     assert!(error.contains("--force"), "{error}");
+    for flags in [
+        ["-p", "none"],
+        ["-C", "none"],
+        ["-i", "a.png"],
+        ["--remote", "unix:///none"],
+    ] {
+        let [flag, value] = flags;
+        let error = error_of(&run(&place, &["archive", &id, flag, value]).await);
+        assert!(!error.is_empty(), "{flags:?}");
+    }
+    let flags = [
+        "archive",
+        &id,
+        "-m",
+        "model",
+        "-s",
+        "read-only",
+        "-C",
+        ".",
+        "--oss",
+    ];
+    assert!(stdout_of(&run(&place, &flags).await).contains("Archived"));
+    let flags = ["-m", "model", "unarchive", &id, "--add-dir", "."];
+    assert!(stdout_of(&run(&place, &flags).await).contains("active again"));
     let error = error_of(&run(&place, &["delete", "--force", "a name"]).await);
     assert!(error.contains("needs the id"), "{error}");
     assert_eq!(place.rollouts().len(), 1);

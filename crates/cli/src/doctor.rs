@@ -28,14 +28,28 @@ pub(crate) struct DoctorArguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+    /// Only a line for each check, and how many there are of each result.
+    #[arg(long, conflicts_with = "json")]
+    summary: bool,
+    /// List all that was found, not only the first of many.
+    #[arg(long)]
+    all: bool,
+    /// Accepted for compatibility; the output has neither colours nor other signs than those of ASCII.
+    #[arg(long, hide = true)]
+    no_color: bool,
+    /// Accepted for compatibility, as `--no-color`.
+    #[arg(long, hide = true)]
+    ascii: bool,
 }
 
 pub(crate) fn run(arguments: &DoctorArguments, settings: &SettingsFlags) -> ExitCode {
     let findings = examine(settings);
     let text = if arguments.json {
         as_json(&findings)
+    } else if arguments.summary {
+        as_summary(&findings)
     } else {
-        as_text(&findings)
+        as_text(&findings, if arguments.all { usize::MAX } else { EXAMPLES })
     };
     answer_text(&text);
     if findings
@@ -350,18 +364,37 @@ fn as_json(findings: &[Finding]) -> String {
     format!("{report:#}\n")
 }
 
-fn as_text(findings: &[Finding]) -> String {
+/// A line for each finding, and how many have each state.
+fn as_summary(findings: &[Finding]) -> String {
     let mut text = String::new();
     for finding in findings {
-        let (state, check, message) = (finding.state.name(), finding.check, &finding.message);
         // Writing to a string does not fail.
-        let _ = writeln!(text, "{state:<8} {check:<14} {message}");
-        for detail in finding.details.iter().take(EXAMPLES) {
+        let _ = writeln!(text, "{}", first_line(finding));
+    }
+    let states = [FindingState::Ok, FindingState::Warning, FindingState::Error];
+    let counts = states.map(|state| {
+        let count = findings.iter().filter(|finding| finding.state == state);
+        format!("{} {}", count.count(), state.name())
+    });
+    let _ = writeln!(text, "\n{}", counts.join(", "));
+    text
+}
+
+fn first_line(finding: &Finding) -> String {
+    let (state, check, message) = (finding.state.name(), finding.check, &finding.message);
+    format!("{state:<8} {check:<14} {message}")
+}
+
+fn as_text(findings: &[Finding], most_details: usize) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let _ = writeln!(text, "{}", first_line(finding));
+        for detail in finding.details.iter().take(most_details) {
             let _ = writeln!(text, "{:24}- {detail}", "");
         }
-        if finding.details.len() > EXAMPLES {
-            let more = finding.details.len() - EXAMPLES;
-            let _ = writeln!(text, "{:24}- and {more} more (--json names them all)", "");
+        if finding.details.len() > most_details {
+            let more = finding.details.len() - most_details;
+            let _ = writeln!(text, "{:24}- and {more} more (--all lists them)", "");
         }
         if let Some(advice) = finding.advice {
             let _ = writeln!(text, "{:24}{advice}", "");

@@ -17,7 +17,8 @@ use codex_regular_file::{NewFile, OpenOutput, OutputFile};
 use codex_scenario::Scenario;
 use serde_json::{Map, Value, json};
 
-pub(crate) use arguments::{ExecArguments, ReviewArguments, StoredArguments};
+use arguments::ReviewArguments;
+pub(crate) use arguments::{ExecArguments, StoredArguments, TrustingReviewArguments};
 use arguments::{ExecCommand, ExecOptions, StoredThread, ThreadChoice};
 use follow::TurnPrinter;
 

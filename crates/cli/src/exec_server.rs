@@ -20,6 +20,10 @@ pub(crate) struct ExecServerArguments {
     /// How many requests of a connection are worked on at a time.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     concurrent_requests: u16,
+    /// With a listener: end when the standard input is closed, for example because the program that started this one has
+    /// ended.
+    #[arg(long)]
+    exit_on_stdin_close: bool,
 }
 
 pub(crate) fn run(arguments: ExecServerArguments) -> anyhow::Result<()> {
@@ -37,11 +41,24 @@ pub(crate) fn run(arguments: ExecServerArguments) -> anyhow::Result<()> {
         let listener = Listener::bind(&listen, auth, limit).await;
         let listener = listener.with_context(|| format!("cannot listen at {listen}"))?;
         announce(&listener, &listen.to_string())?;
-        listener.serve(server).await;
+        if !arguments.exit_on_stdin_close {
+            listener.serve(server).await;
+            return Ok(());
+        }
+        tokio::select! {
+            () = listener.serve(server) => {}
+            () = end_of_input() => {}
+        }
         Ok(())
     });
     runtime.shutdown_background();
     served
+}
+
+/// Waits for the end of the standard input. What comes before it is nothing to this program.
+async fn end_of_input() {
+    // An input that cannot be read has ended as well.
+    let _ = tokio::io::copy(&mut tokio::io::stdin(), &mut tokio::io::sink()).await;
 }
 
 /// Prints the address, with the port that was chosen.

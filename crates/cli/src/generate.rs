@@ -4,9 +4,11 @@
 //! surfaces is packed too, so that it need not be made again.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::Args;
 use codex_app_server_protocol::export::{self, Catalogue, GeneratedFile, Request, Surface};
 use codex_protocol::Release;
@@ -41,6 +43,9 @@ pub(crate) struct TypeScriptArguments {
     /// What imports end with, for example `js`, as Node.js resolves them; nothing by default.
     #[arg(long, value_name = "EXTENSION", value_parser = read_extension)]
     import_extension: Option<String>,
+    /// Format the files with this program, as Prettier is called: `PROGRAM --write FILES`.
+    #[arg(short, long, value_name = "PROGRAM")]
+    prettier: Option<PathBuf>,
 }
 
 fn read_release(text: &str) -> Result<Release, String> {
@@ -62,6 +67,19 @@ fn read_extension(text: &str) -> Result<String, String> {
 pub(crate) fn run_typescript(arguments: &TypeScriptArguments) -> anyhow::Result<()> {
     let common = &arguments.common;
     let out = OutputFolder::make(&common.out)?;
+    let written = write_typescript(arguments, out)?;
+    match &arguments.prettier {
+        Some(program) => format_files(program, &written),
+        None => Ok(()),
+    }
+}
+
+/// Writes the files and returns their paths.
+fn write_typescript(
+    arguments: &TypeScriptArguments,
+    out: OutputFolder<'_>,
+) -> anyhow::Result<Vec<PathBuf>> {
+    let common = &arguments.common;
     if let (None, None) = (common.release, &arguments.import_extension) {
         let packed = match common.surface() {
             Surface::Stable => STABLE_TYPESCRIPT,
@@ -73,8 +91,23 @@ pub(crate) fn run_typescript(arguments: &TypeScriptArguments) -> anyhow::Result<
     out.write_made(common, extension, export::typescript)
 }
 
+/// Lets a program format the files. What it says goes to standard error.
+fn format_files(program: &Path, files: &[PathBuf]) -> anyhow::Result<()> {
+    let mut command = Command::new(program);
+    command.args(["--write", "--log-level", "warn"]).args(files);
+    command.stdin(Stdio::null()).stdout(io::stderr());
+    let named = program.display();
+    let ended = command.status();
+    let ended = ended.with_context(|| format!("cannot run {named}"))?;
+    if !ended.success() {
+        bail!("{named} did not format the files, which are written: it ended with {ended}");
+    }
+    Ok(())
+}
+
 pub(crate) fn run(arguments: &GenerateArguments, exporter: FileExporter) -> anyhow::Result<()> {
-    OutputFolder::make(&arguments.out)?.write_made(arguments, "", exporter)
+    let out = OutputFolder::make(&arguments.out)?;
+    out.write_made(arguments, "", exporter).map(drop)
 }
 
 impl GenerateArguments {
@@ -95,6 +128,8 @@ struct OutputFolder<'p> {
     path: &'p Path,
     opened: LinkFreeFolder,
     below: Vec<(PathBuf, LinkFreeFolder)>,
+    /// The files.
+    written: Vec<PathBuf>,
 }
 
 impl<'p> OutputFolder<'p> {
@@ -108,18 +143,19 @@ impl<'p> OutputFolder<'p> {
             path,
             opened,
             below: Vec::new(),
+            written: Vec::new(),
         })
     }
 
     /// Writes the files of a surface that `build.rs` has packed: paths and texts, each with a zero byte at its end.
-    fn write_packed(mut self, packed: &[u8]) -> anyhow::Result<()> {
+    fn write_packed(mut self, packed: &[u8]) -> anyhow::Result<Vec<PathBuf>> {
         let texts = zstd::decode_all(packed).context(DAMAGED)?;
         let texts = String::from_utf8(texts).context(DAMAGED)?;
         let mut parts = texts.split_terminator('\0');
         while let (Some(path), Some(text)) = (parts.next(), parts.next()) {
             self.write(path, text)?;
         }
-        Ok(())
+        Ok(self.written)
     }
 
     /// Makes the files from the catalogue and writes them.
@@ -128,7 +164,7 @@ impl<'p> OutputFolder<'p> {
         arguments: &GenerateArguments,
         import_extension: &str,
         exporter: FileExporter,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Vec<PathBuf>> {
         let catalogue = zstd::decode_all(CATALOGUE).context(DAMAGED)?;
         let catalogue = Catalogue::read(&catalogue).context(DAMAGED)?;
         let release = arguments.release.unwrap_or(Release::OWN);
@@ -139,7 +175,7 @@ impl<'p> OutputFolder<'p> {
         for GeneratedFile { path, text } in exporter(&catalogue, &request) {
             self.write(&path, &text)?;
         }
-        Ok(())
+        Ok(self.written)
     }
 
     /// Writes a file. One that has this text already is left as it is.
@@ -150,7 +186,10 @@ impl<'p> OutputFolder<'p> {
         let written = self
             .below(folder)?
             .update(name, NewFile::Usual, text.as_bytes());
-        written.with_context(|| format!("cannot write {}", self.path.join(path).display()))
+        let full = self.path.join(path);
+        written.with_context(|| format!("cannot write {}", full.display()))?;
+        self.written.push(full);
+        Ok(())
     }
 
     /// A folder below, which is made the first time.

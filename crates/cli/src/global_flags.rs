@@ -136,6 +136,38 @@ impl ApprovalFlag {
 }
 
 impl GlobalFlags {
+    /// Flags of commands that take only these.
+    pub(crate) fn of_place(
+        cwd: Option<PathBuf>,
+        profile: Option<String>,
+        remote: RemoteFlags,
+    ) -> Self {
+        Self {
+            cwd,
+            profile,
+            remote,
+            ..Self::default()
+        }
+    }
+
+    /// Combines the flags with those behind the subcommand, which take precedence.
+    pub(crate) fn add(&mut self, more: Self) {
+        self.model = more.model.or(self.model.take());
+        if more.sandbox.is_some() || more.full_auto || more.bypass {
+            self.sandbox = more.sandbox;
+            self.full_auto = more.full_auto;
+            self.bypass = more.bypass;
+        }
+        self.cwd = more.cwd.or(self.cwd.take());
+        self.profile = more.profile.or(self.profile.take());
+        self.add_dir.extend(more.add_dir);
+        self.images.extend(more.images);
+        self.remote = more.remote.or(std::mem::take(&mut self.remote));
+        self.other.add(more.other);
+        self.ui.approval = more.ui.approval.or(self.ui.approval);
+        self.ui.search |= more.ui.search;
+    }
+
     /// The settings for these flags. `given` are those of the other flags before the subcommand.
     pub(crate) fn settings(&self, given: &SettingsFlags) -> anyhow::Result<SettingsFlags> {
         let sandbox = match self.sandbox {

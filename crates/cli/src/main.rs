@@ -109,22 +109,24 @@ enum Command {
     /// Show a complete session with a scripted model: no key, no network, no cost.
     Demo(demo::DemoArguments),
     /// Run one turn without a UI: the last message on standard output, progress on standard error.
-    #[command(visible_alias = "e")]
+    #[command(visible_alias = "e", version)]
     Exec(Box<exec::ExecArguments>),
     /// Work on many tasks, here or on a scheduler.
     Batch(batch::BatchArguments),
     /// Review changes in this repository; the same as `codex exec review`.
-    Review(Box<exec::ReviewArguments>),
+    Review(Box<exec::TrustingReviewArguments>),
     /// Go on with a stored thread.
+    #[command(version)]
     Resume(Box<exec::StoredArguments>),
     /// Go on with a copy of a stored thread.
+    #[command(version)]
     Fork(Box<exec::StoredArguments>),
     /// Put a thread away: it is left out of lists.
-    Archive(stored_threads::ThreadArguments),
+    Archive(Box<stored_threads::ThreadArguments>),
     /// Bring an archived thread back.
-    Unarchive(stored_threads::ThreadArguments),
+    Unarchive(Box<stored_threads::ThreadArguments>),
     /// Delete a thread and its file for good.
-    Delete(stored_threads::DeleteArguments),
+    Delete(Box<stored_threads::DeleteArguments>),
     /// Queue a message for a thread.
     Queue(stored_threads::QueueArguments),
     /// Run a command in the sandbox.
@@ -261,6 +263,9 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         mut command,
     } = arguments;
     let success = |()| ExitCode::SUCCESS;
+    if let Some(flags) = take_flags(&mut command) {
+        global.add(flags);
+    }
     let given = settings.clone().followed_by(below.clone());
     let mut settings = settings
         .followed_by(global.settings(&given)?)
@@ -286,7 +291,7 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         other_commands::refuse(command)?;
     }
     if let Some(remote) = remote_of(&mut command) {
-        *remote = std::mem::take(remote).or(std::mem::take(&mut global.remote));
+        *remote = std::mem::take(&mut global.remote);
     }
     global.enter_folder()?;
     global.apply_others(&mut settings)?;
@@ -330,11 +335,25 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
     }
 }
 
-/// The flags of a command that name a running server.
+/// The flags behind a subcommand that are those before it as well.
+fn take_flags(command: &mut Command) -> Option<global_flags::GlobalFlags> {
+    match command {
+        Command::Archive(arguments) | Command::Unarchive(arguments) => {
+            Some(std::mem::take(&mut arguments.flags))
+        }
+        Command::Delete(arguments) => Some(std::mem::take(&mut arguments.thread.flags)),
+        Command::Queue(arguments) => Some(arguments.take_flags()),
+        _ => None,
+    }
+}
+
+/// Where a command expects the flags that name a running server.
 fn remote_of(command: &mut Command) -> Option<&mut remote_flags::RemoteFlags> {
     match command {
-        Command::Archive(arguments) | Command::Unarchive(arguments) => Some(&mut arguments.remote),
-        Command::Delete(arguments) => Some(&mut arguments.thread.remote),
+        Command::Archive(arguments) | Command::Unarchive(arguments) => {
+            Some(&mut arguments.flags.remote)
+        }
+        Command::Delete(arguments) => Some(&mut arguments.thread.flags.remote),
         Command::Queue(arguments) => Some(&mut arguments.remote),
         _ => None,
     }

@@ -38,6 +38,14 @@ pub(crate) struct OtherFlags {
 }
 
 impl OtherFlags {
+    /// Those of a command that takes no others.
+    pub(crate) fn of_trust(trust: bool) -> Self {
+        Self {
+            trust,
+            ..Self::default()
+        }
+    }
+
     /// Combines these flags with more of them.
     pub(crate) fn add(&mut self, more: Self) {
         self.oss |= more.oss;

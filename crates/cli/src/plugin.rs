@@ -26,7 +26,7 @@ pub(crate) struct PluginArguments {
 #[derive(Debug, Subcommand)]
 enum PluginCommand {
     /// List the plugins of all marketplaces, and which are installed.
-    List(OutputArguments),
+    List(PluginListArguments),
     /// Show one plugin.
     Read(PluginNameArguments),
     /// Install a plugin, or replace the installed version.
@@ -57,6 +57,18 @@ struct OutputArguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Debug, Args)]
+struct PluginListArguments {
+    /// Only the plugins of this marketplace.
+    #[arg(short, long, value_name = "MARKETPLACE")]
+    marketplace: Option<String>,
+    /// Accepted for compatibility; plugins that are not installed are always listed.
+    #[arg(long, hide = true)]
+    available: bool,
+    #[command(flatten)]
+    output: OutputArguments,
 }
 
 #[derive(Debug, Args)]
@@ -105,7 +117,9 @@ pub(crate) fn run(
     settings: &SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
     let (request, output) = match arguments.command {
-        PluginCommand::List(output) => (PluginRequest::List, output),
+        PluginCommand::List(arguments) => {
+            (PluginRequest::List(arguments.marketplace), arguments.output)
+        }
         PluginCommand::Read(arguments) => (PluginRequest::Read(arguments.id()?), arguments.output),
         PluginCommand::Install(arguments) => {
             (PluginRequest::Install(arguments.id()?), arguments.output)
@@ -167,7 +181,8 @@ impl PluginNameArguments {
 
 /// What the user wants, with its subject.
 enum PluginRequest {
-    List,
+    /// Of one marketplace, or of all.
+    List(Option<String>),
     ListMarketplaces,
     Read(String),
     Install(String),
@@ -187,7 +202,8 @@ impl PluginRequest {
             .initialize("codex-plugin", env!("CARGO_PKG_VERSION"))
             .await?;
         match self {
-            Self::List => list(client).await,
+            Self::List(None) => list(client).await,
+            Self::List(Some(marketplace)) => list_one(client, marketplace).await,
             Self::ListMarketplaces => Ok(listing::marketplaces(&list(client).await?)),
             Self::Read(plugin) => {
                 let params = find(client, plugin).await?;
@@ -237,7 +253,7 @@ impl PluginRequest {
     fn describe(&self, answer: &Value) -> String {
         let text = |member: &str| answer[member].as_str().unwrap_or_default();
         match self {
-            Self::List => listing::as_table(answer),
+            Self::List(_) => listing::as_table(answer),
             Self::ListMarketplaces => listing::marketplaces_as_table(answer),
             Self::Read(_) => listing::as_facts(&answer["plugin"]),
             Self::Install(plugin) => format!("Installed the plugin '{plugin}'.\n"),
@@ -278,6 +294,18 @@ async fn list(client: &mut Client) -> anyhow::Result<Value> {
     let cwd = codex_engine_host::environment::named_path(&cwd)?;
     let params = json!({ "cwds": [cwd], "marketplaceKinds": ["local"] });
     call(client, "plugin/list", &params).await
+}
+
+/// The plugins of one marketplace.
+async fn list_one(client: &mut Client, name: &str) -> anyhow::Result<Value> {
+    let mut listed = list(client).await?;
+    let marketplaces = listed["marketplaces"].as_array_mut();
+    let marketplaces = marketplaces.context("the list of plugins has no marketplaces")?;
+    marketplaces.retain(|marketplace| marketplace["name"] == name);
+    if marketplaces.is_empty() {
+        bail!("There is no marketplace '{name}'. See: codex plugin marketplace list");
+    }
+    Ok(listed)
 }
 
 /// The params that name a plugin by its marketplace file.

@@ -2,6 +2,7 @@
 //! this process, or of a running one.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, bail};
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::client_call::call;
 use crate::connected_server;
+use crate::global_flags::GlobalFlags;
 use crate::print::{note, output};
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
@@ -22,8 +24,9 @@ pub(crate) struct ThreadArguments {
     /// The id or the name of the thread.
     #[arg(value_name = "THREAD")]
     thread: String,
+    /// The same as before the subcommand.
     #[command(flatten)]
-    pub(crate) remote: RemoteFlags,
+    pub(crate) flags: GlobalFlags,
 }
 
 #[derive(Debug, Args)]
@@ -53,8 +56,22 @@ pub(crate) struct QueueArguments {
     /// Then let the server in the background, or that of --remote, open the thread. A failure is only a warning.
     #[arg(long)]
     resume: bool,
+    /// The working folder.
+    #[arg(short = 'C', long = "cd", value_name = "DIR")]
+    cwd: Option<PathBuf>,
+    /// The profile to use: a table of config.toml, or the file NAME.config.toml beside it.
+    #[arg(short, long, value_name = "NAME")]
+    profile: Option<String>,
     #[command(flatten)]
     pub(crate) remote: RemoteFlags,
+}
+
+impl QueueArguments {
+    /// The flags that are those before the subcommand as well.
+    pub(crate) fn take_flags(&mut self) -> GlobalFlags {
+        let (cwd, profile) = (self.cwd.take(), self.profile.take());
+        GlobalFlags::of_place(cwd, profile, std::mem::take(&mut self.remote))
+    }
 }
 
 const ACTIVE: &[ThreadPlace] = &[ThreadPlace::Active];
@@ -100,7 +117,7 @@ pub(crate) fn archive(
     arguments: &ThreadArguments,
     settings: &SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
-    let id = with_client(&arguments.remote, settings, async |client| {
+    let id = with_client(&arguments.flags.remote, settings, async |client| {
         let found = find(client, &arguments.thread, ACTIVE).await?;
         call(client, "thread/archive", &json!({ "threadId": found.id() })).await?;
         Ok(found.id().to_owned())
@@ -114,7 +131,7 @@ pub(crate) fn unarchive(
     arguments: &ThreadArguments,
     settings: &SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
-    let id = with_client(&arguments.remote, settings, async |client| {
+    let id = with_client(&arguments.flags.remote, settings, async |client| {
         let found = find(client, &arguments.thread, ARCHIVED).await?;
         call(
             client,
@@ -140,7 +157,7 @@ pub(crate) fn delete(
             "nobody can be asked here; --force deletes the thread with the given id without asking"
         );
     }
-    let deleted = with_client(&arguments.thread.remote, settings, async |client| {
+    let deleted = with_client(&arguments.thread.flags.remote, settings, async |client| {
         let found = find(client, wanted, ANY).await?;
         if !arguments.force && !is_sure(client, &found).await? {
             return Ok(None);

@@ -52,12 +52,15 @@ impl ExecArguments {
     }
 }
 
-impl From<ReviewArguments> for ExecArguments {
-    fn from(review: ReviewArguments) -> Self {
+impl From<TrustingReviewArguments> for ExecArguments {
+    fn from(arguments: TrustingReviewArguments) -> Self {
         Self {
-            options: ExecOptions::default(),
+            options: ExecOptions {
+                other: OtherFlags::of_trust(arguments.trust),
+                ..ExecOptions::default()
+            },
             prompt: None,
-            command: Some(ExecCommand::Review(review)),
+            command: Some(ExecCommand::Review(arguments.review)),
             stored: None,
         }
     }
@@ -173,6 +176,16 @@ pub(crate) struct ReviewArguments {
     /// With --commit: the title of the commit, for the reviewer.
     #[arg(long, requires = "commit", value_name = "TITLE")]
     title: Option<String>,
+}
+
+/// `codex review`: below `codex exec`, the flag is one of `exec`.
+#[derive(Debug, Args)]
+pub(crate) struct TrustingReviewArguments {
+    #[command(flatten)]
+    review: ReviewArguments,
+    /// Trust the folder for this run: its own settings hold.
+    #[arg(long)]
+    trust: bool,
 }
 
 impl ReviewArguments {
