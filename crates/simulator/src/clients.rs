@@ -141,7 +141,10 @@ impl SimulatedClient {
             }
             let question = {
                 let knowledge = locked(&self.knowledge);
-                pick(&knowledge.questions, number).cloned()
+                let last = knowledge.questions.last();
+                // The last one may still be open.
+                let last = last.filter(|_| number.is_multiple_of(2));
+                last.or_else(|| pick(&knowledge.questions, number)).cloned()
             };
             // The next number is a question that is asked soon.
             let id = question.unwrap_or(json!(0));

@@ -130,6 +130,15 @@ const WEIGHTS: [(ActionKind, u64); 26] = [
 /// The releases that clients say.
 const RELEASES: [&str; 4] = ["0.117", "0.140", "0.169", "0.171"];
 
+/// What two clients of different processes do with the same thread, and how often at most.
+const SHARED_WORK: [(ActionKind, u64); 5] = [
+    (ActionKind::ResumeThread, 1),
+    (ActionKind::StartTurn, 2),
+    (ActionKind::AddToQueue, 2),
+    (ActionKind::StartQueue, 1),
+    (ActionKind::Steer, 1),
+];
+
 impl Plan {
     /// The simulation of a seed.
     #[must_use]
@@ -211,11 +220,31 @@ impl Plan {
         while self.clients.len() < 2 {
             self.clients.push(client(&mut random));
         }
-        for action in &mut self.actions {
-            if random.chance(1, 2) {
-                action.client = random.below(self.clients.len() as u64) as usize;
+        for phase in 0..self.phases() {
+            // The same thread at the same time: numbers name it with their upper bits.
+            let begin = random.below(PHASE / 2);
+            let thread = (random.next() >> 16) & !0xff;
+            for (kind, count) in SHARED_WORK {
+                for _ in 0..random.below(count + 1) {
+                    for client in 0..2 {
+                        let at = begin + random.below(3000);
+                        let at = if kind == ActionKind::ResumeThread {
+                            begin
+                        } else {
+                            at
+                        };
+                        self.actions.push(Action {
+                            phase,
+                            at,
+                            client,
+                            kind,
+                            number: thread | (self.actions.len() as u64 & 0xff),
+                        });
+                    }
+                }
             }
         }
+        self.actions.sort_by_key(|action| (action.phase, action.at));
         self.has_two_engines = true;
         self
     }

@@ -1,6 +1,6 @@
 //! Every connection on its own: one reply per request, one begin and one end of turns and items, in order and in time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use codex_protocol::Release;
@@ -21,6 +21,10 @@ struct RecordedConversation {
     open: BTreeMap<String, (String, u64)>,
     /// Whether it has given a thread up, so that not everything has an end for it.
     has_left: bool,
+    /// Questions about turns that are not settled, by their id: the turn.
+    questions: BTreeMap<String, String>,
+    /// Turns that have ended.
+    ended: BTreeSet<String>,
 }
 
 pub(super) fn check(entries: &[RecordEntry], problems: &mut Vec<Problem>) {
@@ -71,6 +75,8 @@ fn begin(about: &Value) -> RecordedConversation {
         reads_at_once: about["delay"] == 0,
         open: BTreeMap::new(),
         has_left: false,
+        questions: BTreeMap::new(),
+        ended: BTreeSet::new(),
     }
 }
 
@@ -105,6 +111,9 @@ impl RecordedConversation {
                 self.open.insert(id, (method.to_owned(), entry.at));
             }
         }
+        if message["method"].is_null() {
+            self.questions.remove(&message["id"].to_string());
+        }
         if !self.is_broken {
             let failed = failure(|| self.observer.sent(message));
             self.note(failed, entry, problems);
@@ -129,9 +138,30 @@ impl RecordedConversation {
         ) {
             self.has_left = true;
         }
+        self.question(message);
         if !self.is_broken {
             let failed = failure(|| self.observer.received(message));
             self.note(failed, entry, problems);
+        }
+    }
+
+    /// Notes questions, and what settles them.
+    fn question(&mut self, message: &Value) {
+        let params = &message["params"];
+        let turn = params["turnId"].as_str();
+        match message["method"].as_str() {
+            Some("serverRequest/resolved") => {
+                self.questions.remove(&params["requestId"].to_string());
+            }
+            Some("turn/completed") => {
+                self.ended.insert(params["turn"]["id"].to_string());
+            }
+            Some(method) if method.ends_with("requestApproval") => {
+                let id = message["id"].to_string();
+                self.questions
+                    .extend(turn.map(|turn| (id, turn.to_owned())));
+            }
+            _ => {}
         }
     }
 
@@ -146,6 +176,13 @@ impl RecordedConversation {
         }
         if self.is_broken || self.has_left || !self.reads_at_once {
             return;
+        }
+        let is_left = |turn: &String| self.ended.contains(&format!("{turn:?}"));
+        if let Some(turn) = self.questions.values().find(|turn| is_left(turn)) {
+            problems.push(Problem {
+                rule: "a question is settled at the end of its turn",
+                details: format!("turn {turn}"),
+            });
         }
         if let Some(failed) = failure(|| self.observer.finish()) {
             problems.push(Problem {
