@@ -4,6 +4,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 
+use crate::session::ready_scenario;
 use crate::{codex, stdout_of};
 
 #[test]
@@ -85,6 +86,34 @@ fn commands_end_well_when_their_reader_has_left() {
         let is_well = output.status.success() || command == ["doctor"];
         assert!(is_well, "{command:?}: {}: {errors}", output.status);
     }
+}
+
+#[test]
+fn turn_ends_quietly_when_its_reader_has_left() {
+    let scenario = ready_scenario("hello");
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let home = TempDir::new().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_codex"))
+        .args([
+            "exec",
+            "--json",
+            "--skip-git-repo-check",
+            "hi",
+            "--scenario",
+        ])
+        .arg(scenario)
+        .current_dir(home.path())
+        .env("CODEX_HOME", home.path())
+        .stdin(Stdio::null())
+        .stdout(writer)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+        .wait_with_output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*errors), (Some(141), ""));
 }
 
 /// Where the disk is full, a command fails and leaves nothing behind.

@@ -62,6 +62,7 @@ mod debug_send;
 mod demo;
 #[cfg(target_os = "linux")]
 mod disabled_plugins;
+mod doctor;
 mod documents;
 #[cfg(target_os = "linux")]
 mod editor_terminals;

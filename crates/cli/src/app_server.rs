@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Once};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use codex_app_server::{AppServer, Auth, Listen, Listener};
 use codex_app_server_protocol::export;
@@ -67,6 +67,9 @@ enum AppServerCommand {
     /// Write an OpenRPC document of every method.
     #[command(name = "generate-openrpc")]
     GenerateOpenRpc(generate::GenerateArguments),
+    /// Where people look for `codex debug app-server check`.
+    #[command(hide = true)]
+    Check,
 }
 
 pub(crate) fn run(arguments: AppServerArguments, settings: SettingsFlags) -> anyhow::Result<()> {
@@ -79,6 +82,9 @@ pub(crate) fn run(arguments: AppServerArguments, settings: SettingsFlags) -> any
             generate::run(&arguments, export::openrpc)
         }
         Some(AppServerCommand::Daemon(command)) => daemon::run(command, &settings),
+        Some(AppServerCommand::Check) => {
+            bail!("clients are checked by `codex debug app-server check -- COMMAND`")
+        }
         Some(AppServerCommand::Proxy(arguments)) => daemon::proxy(arguments),
         None => {
             let _mark = arguments.managed_daemon.then(daemon::become_daemon);

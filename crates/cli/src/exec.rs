@@ -358,8 +358,3 @@ fn working_folder(options: &ExecOptions) -> anyhow::Result<PathBuf> {
     }
     Ok(cwd)
 }
-
-fn print_line(out: &mut impl Write, line: &str) -> io::Result<()> {
-    writeln!(out, "{line}")?;
-    out.flush()
-}

@@ -242,6 +242,7 @@ fn main() -> ExitCode {
     match run(arguments, settings) {
         Ok(_) if print::has_failed() => ExitCode::FAILURE,
         Ok(code) => code,
+        Err(_) if print::reader_has_left() => ExitCode::from(print::READER_LEFT),
         Err(error) => {
             report(&error);
             ExitCode::FAILURE
@@ -325,7 +326,7 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         Command::Plugin(arguments) => plugin::run(*arguments, &settings),
         Command::McpServer(arguments) => mcp_server::run(arguments, settings),
         Command::Proto(arguments) => proto::run(arguments, &settings).map(success),
-        Command::Doctor(arguments) => Ok(doctor::run(&arguments, &settings)),
+        Command::Doctor(arguments) => doctor::run(&arguments, &settings),
         Command::Debug(command) => debug(command, &settings),
         Command::Completion(arguments) => {
             completion::run(&arguments, self::command())?;

@@ -1,6 +1,7 @@
 //! What commands print: what they answer to standard output, what is for people to standard error.
 //!
-//! A reader that has left, such as `head`, is no failure. An answer that cannot be written for another reason is one.
+//! A reader that has left, such as `head`, is no failure: a command that only answers takes it for read, and one that works
+//! for its reader ends with it. An answer that cannot be written for another reason is a failure.
 
 use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
@@ -8,6 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether an answer could not be written.
 static HAS_FAILED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the reader of a command that ends with it has left.
+static READER_HAS_LEFT: AtomicBool = AtomicBool::new(false);
+
+/// The exit status of a command whose reader has left: that of programs which the system ends then.
+pub(crate) const READER_LEFT: u8 = 141;
 
 /// Standard output, for what a command answers. It takes everything once its reader has left.
 pub(crate) fn output() -> Output {
@@ -47,6 +54,23 @@ pub(crate) fn answer_text(text: &str) {
         HAS_FAILED.store(true, Ordering::Relaxed);
         note(format_args!("error: cannot write the answer: {error}"));
     }
+}
+
+/// Prints a line of a command that ends with its reader.
+pub(crate) fn line_for_reader(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let written = writeln!(out, "{line}").and_then(|()| out.flush());
+    if let Err(error) = &written
+        && error.kind() == io::ErrorKind::BrokenPipe
+    {
+        READER_HAS_LEFT.store(true, Ordering::Relaxed);
+    }
+    written
+}
+
+/// Whether the reader has left of a command that ends with it. There is nobody to be told then.
+pub(crate) fn reader_has_left() -> bool {
+    READER_HAS_LEFT.load(Ordering::Relaxed)
 }
 
 /// Whether an answer could not be written: the command has failed then, once it has tidied up.

@@ -47,6 +47,11 @@ impl EngineResources {
 
     pub fn with_login(settings: LoginSettings) -> Self {
         codex_private_files::tighten_home(&settings.home);
+        Self::that_change_nothing(settings)
+    }
+
+    /// The same for somebody who only looks: the rights of the home folder stay as they are.
+    pub fn that_change_nothing(settings: LoginSettings) -> Self {
         let http = Arc::new(http_pool());
         let mcp_logins = McpLogins::in_home(&settings.home);
         let identity = identity(ORIGINATOR, None);

@@ -148,6 +148,19 @@ impl Login {
         }
     }
 
+    /// When the access token ends, if it says so.
+    pub fn valid_until(&self) -> Option<Timestamp> {
+        match &self.kind {
+            LoginKind::ApiKey(_) => None,
+            _ => jwt::expiry(self.token().reveal()),
+        }
+    }
+
+    /// Whether the access token is replaced here before it ends.
+    pub fn is_renewed(&self) -> bool {
+        matches!(self.kind, LoginKind::Managed { .. })
+    }
+
     /// The API key or the access token.
     pub fn token(&self) -> &Secret {
         match &self.kind {

@@ -183,6 +183,21 @@ pub fn device_number(metadata: &Metadata) -> u64 {
     }
 }
 
+/// The bytes that a user may still write on the disk of a file or folder. Windows tells it in another way.
+#[must_use]
+pub fn free_space(path: &Path) -> Option<u64> {
+    #[cfg(unix)]
+    {
+        let found = rustix::fs::statvfs(path).ok()?;
+        found.f_bavail.checked_mul(found.f_frsize)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = path;
+        None
+    }
+}
+
 /// The error of the system for a folder in place of a file.
 #[must_use]
 pub fn is_a_directory() -> io::Error {

@@ -26,7 +26,7 @@ codex exec --json -s workspace-write \"Fix the failing test.\" | jq -r .type\n  
 codex exec resume --last \"And now the next one.\"\n  \
 codex exec review --uncommitted\n\n\
 Exit status: 0 the turn was completed, 1 it failed or could not start, 2 wrong usage, 130 it was \
-interrupted.")]
+interrupted, 141 the reader of its output has left.")]
 pub(crate) struct ExecArguments {
     #[command(flatten)]
     pub(super) options: ExecOptions,

@@ -12,8 +12,9 @@ use codex_client::{
 use codex_system::signals::Signals;
 use serde_json::{Value, json};
 
+use super::INTERRUPTED;
 use super::arguments::ExecOptions;
-use super::{INTERRUPTED, print_line};
+use crate::print::line_for_reader;
 use crate::terminal::{self, usage_line};
 
 /// How the turn is printed.
@@ -41,7 +42,7 @@ impl TurnPrinter {
     ) -> io::Result<Self> {
         let view = if options.json {
             let event = ExecEvents::thread_started(thread);
-            print_line(&mut io::stdout().lock(), &event.to_string())?;
+            line_for_reader(&event.to_string())?;
             TurnView::Events(ExecEvents::default())
         } else {
             let style = terminal::style(&io::stderr(), options.color);
@@ -89,7 +90,7 @@ impl TurnPrinter {
                     Ok(read) => json!({ "type": "thread.context", "context": read }),
                     Err(error) => json!({ "type": "thread.context", "error": error.to_string() }),
                 };
-                print_line(&mut io::stdout().lock(), &event.to_string())
+                line_for_reader(&event.to_string())
             }
         }
     }
@@ -109,7 +110,7 @@ impl TurnPrinter {
                     return Ok(());
                 }
                 let message = message.as_deref().unwrap_or_default();
-                print_line(&mut io::stdout().lock(), message)
+                line_for_reader(message)
             }
             (TurnStatus::Interrupted, _) => Ok(()),
             _ => transcript.block("Failed", "", usage),
@@ -134,9 +135,8 @@ impl TurnObserver for TurnPrinter {
             TurnView::Progress(_) if self.hides_reasoning && is_reasoning(notification) => {}
             TurnView::Progress(transcript) => transcript.on_notification(notification)?,
             TurnView::Events(events) => {
-                let mut out = io::stdout().lock();
                 for event in events.on_notification(notification) {
-                    print_line(&mut out, &event.to_string())?;
+                    line_for_reader(&event.to_string())?;
                 }
             }
         }

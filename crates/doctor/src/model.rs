@@ -1,0 +1,159 @@
+//! The model service: whether it can be reached, with which login, and whether it has the model.
+
+use std::time::Duration;
+
+use codex_config::Config;
+use codex_engine_host::environment::variable;
+use codex_engine_host::resources::EngineResources;
+use codex_engine_host::wiring;
+use codex_login::Login;
+use codex_model_client::{ModelError, ModelList};
+use codex_protocol::{AuthMode, Provider};
+
+use crate::finding::{Finding, FindingState};
+
+/// How long the service may take to list its models.
+const ANSWER_TIME: Duration = Duration::from_secs(5);
+
+/// How many models are named.
+const MODELS_NAMED: usize = 20;
+
+pub(crate) async fn check(config: &Config) -> Vec<Finding> {
+    let resources = EngineResources::that_change_nothing(wiring::login_settings(config));
+    let provider = &config.model.provider;
+    let login = login(&resources, provider);
+    let can_ask = login.state == FindingState::Ok;
+    let model = if can_ask {
+        service(&resources, config).await
+    } else {
+        let message = format!(
+            "{} was not asked: its key or login is missing",
+            place(provider)
+        );
+        Finding::new("model", FindingState::Ok, message)
+    };
+    let model = model
+        .fact("provider", config.model.provider_id.as_str())
+        .fact("base_url", provider.base_url.as_deref())
+        .fact("model", config.model.model.as_deref());
+    vec![login, model]
+}
+
+/// The key or the login that requests carry.
+fn login(resources: &EngineResources, provider: &Provider) -> Finding {
+    let found = |message: &str| Finding::new("login", FindingState::Ok, message);
+    let missing = |message: String| Finding::new("login", FindingState::Warning, message);
+    if let Some(name) = &provider.env_key {
+        let is_set = variable(name).is_some_and(|key| !key.trim().is_empty());
+        if is_set {
+            return found(&format!("the key is in {name}")).fact("variable", name.as_str());
+        }
+        let advice = provider.env_key_instructions.clone();
+        return missing(format!("{name}, which has the key, is not set"))
+            .fact("variable", name.as_str())
+            .advise(advice.unwrap_or_else(|| format!("Set {name}.")));
+    }
+    if !provider.requires_openai_auth {
+        return found("the provider needs none");
+    }
+    match resources.accounts().login() {
+        Some(login) => logged_in(&login),
+        None => {
+            let problem = resources.accounts().problem();
+            let message = problem.unwrap_or_else(|| "nobody is logged in".to_owned());
+            missing(message).advise(
+                "Run `codex login`, or `codex login --with-api-key`; `model_provider` in config.toml chooses another service.",
+            )
+        }
+    }
+}
+
+fn logged_in(login: &Login) -> Finding {
+    let kind = match login.mode() {
+        AuthMode::Apikey => "an API key",
+        AuthMode::PersonalAccessToken => "a personal access token",
+        _ => "a ChatGPT account",
+    };
+    let mut message = kind.to_owned();
+    if let Some(email) = login.email() {
+        message = format!("{message}, {email}");
+    }
+    let until = login.valid_until();
+    if let Some(until) = &until {
+        message = format!("{message}; the token is valid until {until}");
+        if login.is_renewed() {
+            message.push_str(" and is renewed before");
+        }
+    }
+    Finding::new("login", FindingState::Ok, message)
+        .fact(
+            "mode",
+            serde_json::to_value(login.mode()).unwrap_or_default(),
+        )
+        .fact("valid_until", until.map(|until| until.to_string()))
+}
+
+/// What the service says when it is asked for its models.
+async fn service(resources: &EngineResources, config: &Config) -> Finding {
+    let provider = &config.model.provider;
+    let identity = wiring::identity(wiring::ORIGINATOR, None);
+    let client = resources.client(wiring::provider(provider), identity);
+    let asked = tokio::time::timeout(ANSWER_TIME, client.models()).await;
+    let place = place(provider);
+    match asked {
+        Ok(Ok(list)) => listed(&place, &list, config.model.model.as_deref()),
+        // Not every server has a list.
+        Ok(Err(ModelError::UnexpectedStatus(status))) if matches!(status.status, 404 | 405) => {
+            let message = format!("{place} answers, and does not list its models");
+            Finding::new("model", FindingState::Ok, message)
+        }
+        Ok(Err(error)) => Finding::new("model", FindingState::Error, format!("{place}: {error}"))
+            .advise("Start the server, or correct `base_url`, the key or the proxy."),
+        Err(_) => {
+            let message = format!(
+                "{place} does not answer within {} seconds",
+                ANSWER_TIME.as_secs()
+            );
+            Finding::new("model", FindingState::Error, message)
+                .advise("Look at the server, or correct `base_url` or the proxy.")
+        }
+    }
+}
+
+fn listed(place: &str, list: &ModelList, chosen: Option<&str>) -> Finding {
+    let names: Vec<&str> = list
+        .models
+        .iter()
+        .map(|model| model.slug.as_str())
+        .collect();
+    let answers = format!("{place} answers and lists {} models", names.len());
+    let finding = match chosen {
+        Some(model) if names.contains(&model) => {
+            let message = format!("{answers}, `{model}` among them");
+            Finding::new("model", FindingState::Ok, message)
+        }
+        Some(model) => {
+            let message = format!("{answers}; `{model}` is not among them");
+            let shown = names
+                .iter()
+                .take(MODELS_NAMED)
+                .map(|name| (*name).to_owned());
+            Finding::new("model", FindingState::Warning, message)
+                .advise("Set `model` in config.toml to one of them, if the name is not an alias.")
+                .with(shown)
+        }
+        None => Finding::new(
+            "model",
+            FindingState::Ok,
+            format!("{answers}; the settings name none"),
+        ),
+    };
+    finding.fact("models", names)
+}
+
+fn place(provider: &Provider) -> String {
+    match &provider.base_url {
+        Some(url) => url.clone(),
+        None => provider.name.clone(),
+    }
+}

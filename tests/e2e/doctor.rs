@@ -1,0 +1,134 @@
+//! `codex doctor` and the model service.
+
+use std::path::Path;
+use std::process::Command;
+
+use codex_test_support::{HttpReply, ModelServer};
+use serde_json::{Value, json};
+
+use crate::setup::{PROGRAM, home_with, scripted_config};
+
+/// The finding of a check, and the exit code of the whole.
+fn finding(home: &Path, check: &str, variables: &[(&str, &str)]) -> (Value, Option<i32>) {
+    let output = Command::new(PROGRAM)
+        .args(["doctor", "--json"])
+        .current_dir(home)
+        .env("HOME", home)
+        .env("CODEX_HOME", home)
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap();
+    let found = checks.iter().find(|found| found["check"] == check).unwrap();
+    (found.clone(), output.status.code())
+}
+
+#[tokio::test]
+async fn service_that_answers_is_asked_for_its_models() {
+    let model = ModelServer::start([]).await.unwrap();
+    let list = |names: &[&str]| {
+        let data: Vec<Value> = names
+            .iter()
+            .map(|name| json!({ "id": name, "object": "model" }))
+            .collect();
+        HttpReply::json(200, &json!({ "object": "list", "data": data }))
+    };
+    let home = home_with(&scripted_config(&model, ""));
+    let examine = async || {
+        let home = home.path().to_owned();
+        let found = tokio::task::spawn_blocking(move || finding(&home, "model", &[]));
+        found.await.unwrap()
+    };
+    model.push_for("/models", list(&["scripted", "other"]));
+    let (found, code) = examine().await;
+    assert_eq!((&found["state"], code), (&json!("ok"), Some(0)), "{found}");
+    assert_eq!(found["facts"]["models"], json!(["scripted", "other"]));
+    model.push_for("/models", list(&["other"]));
+    let (found, code) = examine().await;
+    assert_eq!(
+        (&found["state"], code),
+        (&json!("warning"), Some(0)),
+        "{found}"
+    );
+    assert!(
+        found["message"]
+            .as_str()
+            .unwrap()
+            .contains("`scripted` is not among them")
+    );
+    model.push_for("/models", HttpReply::status(404));
+    let (found, code) = examine().await;
+    assert_eq!((&found["state"], code), (&json!("ok"), Some(0)), "{found}");
+    model.push_for("/models", HttpReply::status(401));
+    let (found, code) = examine().await;
+    assert_eq!(
+        (&found["state"], code),
+        (&json!("error"), Some(1)),
+        "{found}"
+    );
+}
+
+#[test]
+fn service_that_is_not_there_is_an_error_with_its_address() {
+    let home = home_with(
+        "model = \"m\"\nmodel_provider = \"mine\"\n[model_providers.mine]\nbase_url = \"http://127.0.0.1:1/v1\"\n",
+    );
+    let (found, code) = finding(home.path(), "model", &[]);
+    assert_eq!(
+        (&found["state"], code),
+        (&json!("error"), Some(1)),
+        "{found}"
+    );
+    let message = found["message"].as_str().unwrap();
+    assert!(message.contains("http://127.0.0.1:1"), "{message}");
+}
+
+#[test]
+fn service_is_not_asked_without_its_key_or_login() {
+    for (settings, check) in [
+        ("", "nobody is logged in"),
+        (
+            "model_provider = \"mine\"\n[model_providers.mine]\nbase_url = \"http://127.0.0.1:1/v1\"\nenv_key = \"MINE\"\n",
+            "MINE, which has the key, is not set",
+        ),
+    ] {
+        let home = home_with(settings);
+        let (found, code) = finding(home.path(), "login", &[]);
+        assert_eq!(
+            (&found["state"], code),
+            (&json!("warning"), Some(0)),
+            "{found}"
+        );
+        assert_eq!(found["message"], check);
+        let (found, _) = finding(home.path(), "model", &[]);
+        assert!(
+            found["message"].as_str().unwrap().contains("was not asked"),
+            "{found}"
+        );
+    }
+}
+
+#[test]
+fn keys_and_logins_of_proxies_are_not_shown() {
+    let home = home_with(
+        "model_provider = \"mine\"\n[model_providers.mine]\nbase_url = \"http://127.0.0.1:1/v1\"\nenv_key = \"MINE\"\n",
+    );
+    let variables = [
+        ("MINE", "sk-secret-key"),
+        ("HTTPS_PROXY", "http://me:secret-word@proxy.test:3128"),
+    ];
+    for check in ["login", "model", "connections"] {
+        let (found, _) = finding(home.path(), check, &variables);
+        assert!(!found.to_string().contains("secret"), "{found}");
+    }
+    let (found, _) = finding(home.path(), "connections", &variables);
+    assert_eq!(found["facts"]["proxies"]["https"], "http://proxy.test:3128");
+    let broken = [("CODEX_CA_CERTIFICATE", "/nowhere/roots.pem")];
+    let (found, code) = finding(home.path(), "connections", &broken);
+    assert_eq!(
+        (&found["state"], code),
+        (&json!("error"), Some(1)),
+        "{found}"
+    );
+}
