@@ -439,6 +439,9 @@ async fn amazon_bedrock_is_an_account_of_its_own() {
     for params in [json!({}), json!({ "refreshToken": true })] {
         assert_eq!(server.result("account/read", params).await, account(false));
     }
+    let read = server.result("getAuthStatus", json!({})).await;
+    let none = json!({ "authMethod": null, "authToken": null, "requiresOpenaiAuth": false });
+    assert_eq!(read, none);
     // Keys that another release has stored.
     let keys = json!({ "auth_mode": "bedrockApiKey", "OPENAI_API_KEY": null,
         "bedrock_api_key": { "api_key": "bk-1", "region": "us-east-1" } });

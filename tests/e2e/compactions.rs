@@ -4,6 +4,7 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::cut_answers::response_answer;
 use crate::setup::{experimental_server, numbered, scripted_home};
 
 async fn started(params: Value) -> (ModelServer, TempDir, AppServer, String) {
@@ -235,4 +236,26 @@ async fn ephemeral_threads_have_pins_and_no_stored_compactions() {
     let refused = server.call("thread/compaction/read", params).await.unwrap();
     assert_eq!(refused["error"]["code"], -32600, "{refused}");
     server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn summary_that_the_server_cut_is_kept_and_an_empty_one_drops_nothing() {
+    let (model, _home, mut server, thread) = started(json!({})).await;
+    let start = json!({ "threadId": thread });
+    for (summary, status) in [("", "failed"), ("half of it", "completed")] {
+        turn(&mut server, &thread, "remember the word").await;
+        model.push(response_answer(summary, "max_output_tokens"));
+        server.result("thread/compact/start", start.clone()).await;
+        let ended = server.completed_turn().await;
+        assert_eq!(ended["status"], status, "{ended}");
+        turn(&mut server, &thread, "after").await;
+        let sent = model.requests().last().unwrap().json().to_string();
+        assert_eq!(
+            sent.contains("\"the summary\""),
+            status == "failed",
+            "{sent}"
+        );
+        assert_eq!(sent.contains("half of it"), status == "completed", "{sent}");
+        assert!(sent.contains("remember the word"), "{sent}");
+    }
 }

@@ -36,18 +36,62 @@ fn chat_answer(reason: &str) -> HttpReply {
 }
 
 /// An answer over responses whose message has no end.
-fn response_answer(reason: &str) -> HttpReply {
+pub(crate) fn response_answer(text: &str, reason: &str) -> HttpReply {
     let message = json!({ "type": "message", "role": "assistant", "id": "m", "content": [] });
     stream(
         &[
             json!({ "type": "response.created", "response": { "id": "r" } }),
             json!({ "type": "response.output_item.added", "item": message }),
-            json!({ "type": "response.output_text.delta", "delta": TEXT }),
+            json!({ "type": "response.output_text.delta", "delta": text }),
             json!({ "type": "response.incomplete", "response":
                 { "id": "r", "incomplete_details": { "reason": reason } } }),
         ],
         "",
     )
+}
+
+/// An answer over responses with a call, cut behind it.
+fn response_call(arguments: &str, status: &str) -> HttpReply {
+    let call = json!({ "type": "function_call", "id": "f", "call_id": "t", "name": "shell_command",
+        "arguments": arguments, "status": status });
+    stream(
+        &[
+            json!({ "type": "response.created", "response": { "id": "r" } }),
+            json!({ "type": "response.output_item.done", "item": call }),
+            json!({ "type": "response.incomplete", "response":
+                { "id": "r", "incomplete_details": { "reason": "max_output_tokens" } } }),
+        ],
+        "",
+    )
+}
+
+#[tokio::test]
+async fn call_that_the_server_calls_incomplete_does_not_run() {
+    let answer = response_call("{\"command\": \"touch made\"}", "incomplete");
+    let model = ModelServer::start([answer]).await.unwrap();
+    let place = ExecFolders::with_model(&model);
+    let mut command = place.command(&["--json", "-s", "workspace-write", "go"]);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let output = output.await.unwrap();
+    let printed = stdout_of(&output);
+    assert!(!place.work.path().join("made").exists(), "{printed}");
+    assert_eq!(model.requests().len(), 1, "{printed}");
+    assert!(printed.contains("limit on output tokens"), "{printed}");
+}
+
+#[tokio::test]
+async fn answers_that_are_always_cut_end_the_turn() {
+    let answer = || response_call("{\"command\": \"touch", "completed");
+    let answers: Vec<HttpReply> = std::iter::repeat_with(answer).take(20).collect();
+    let model = ModelServer::start(answers).await.unwrap();
+    let place = ExecFolders::with_model(&model);
+    let mut command = place.command(&["--json", "-s", "workspace-write", "go"]);
+    let output = tokio::task::spawn_blocking(move || command.output().unwrap());
+    let output = output.await.unwrap();
+    let printed = stdout_of(&output);
+    assert_eq!(model.requests().len(), 5, "{printed}");
+    assert!(printed.contains("5 answers in a row were cut"), "{printed}");
+    assert_eq!(kinds(&events(&output)).last(), Some(&"turn.completed"));
 }
 
 #[tokio::test]
@@ -57,12 +101,12 @@ async fn cut_answer_is_kept_and_asked_for_once() {
         ("chat", chat_answer("content_filter"), "content filter"),
         (
             "responses",
-            response_answer("max_output_tokens"),
+            response_answer(TEXT, "max_output_tokens"),
             "limit on output tokens",
         ),
         (
             "responses",
-            response_answer("content_filter"),
+            response_answer(TEXT, "content_filter"),
             "content filter",
         ),
     ];

@@ -234,7 +234,8 @@ pub(super) async fn auth_status(
     RequestContext { server, connection }: RequestContext,
     params: v2::GetAuthStatusParams,
 ) -> Result<v2::GetAuthStatusResponse, Failure> {
-    let requires_login = requires_login(&server);
+    let uses_bedrock = matches!(bedrock_account(&server).await, Ok(Some(_)));
+    let requires_login = requires_login(&server) && !uses_bedrock;
     let accounts = server.host().accounts();
     let login = if !requires_login {
         None

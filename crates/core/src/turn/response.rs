@@ -26,6 +26,8 @@ pub(crate) struct ActiveResponse {
     last_message: Option<String>,
     /// Whether it has a message that is more than commentary.
     has_answered: bool,
+    /// Whether the server cut it.
+    is_cut: bool,
     rerouted: bool,
 }
 
@@ -33,6 +35,10 @@ impl ActiveResponse {
     /// Ends the response. An incomplete item is completed with what it has so far.
     pub(crate) fn end(&mut self) {
         (self.active, self.patch) = (None, None);
+    }
+
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     pub(crate) fn has_answered(&self) -> bool {
@@ -256,6 +262,7 @@ impl RunningTurn<'_> {
                 id: None,
             });
         }
+        response.is_cut = true;
         // The item ends before the warning.
         response.end();
         let message = cut.to_string();

@@ -25,6 +25,9 @@ use crate::mcp::SandboxState;
 use crate::tools::{McpTools, ToolEnvironments, ToolSet};
 use crate::turn_settings::with_overrides;
 
+/// So many cut answers in a row end a turn: a model whose calls never fit would be asked for ever.
+const MAX_CUT_ANSWERS: u32 = 5;
+
 /// What people should know of a model that is not in the catalogue. What its family is, is said once in a session.
 fn unknown_model(scope: &TurnScope) -> Option<String> {
     let slug = &scope.settings.model.slug;
@@ -175,7 +178,7 @@ impl RunningTurn<'_> {
 
     /// Asks the model until it makes no more calls and no input waits.
     pub(super) async fn sample_until_done(self) -> Result<CompletedTurn, TurnError> {
-        let mut continuations = 0;
+        let (mut continuations, mut cut_answers) = (0, 0);
         let mut changed = None;
         loop {
             let change = self.scope.next_step.take();
@@ -193,14 +196,18 @@ impl RunningTurn<'_> {
             if let Some(other_model) = change {
                 step.adopt_change(other_model).await?;
             }
-            if let Some(completed) = step.step(&mut continuations).await? {
+            if let Some(completed) = step.step(&mut continuations, &mut cut_answers).await? {
                 return Ok(completed);
             }
         }
     }
 
     /// Asks the model once and makes its calls. Returns the end of the turn, if this is it.
-    async fn step(&mut self, continuations: &mut u32) -> Result<Option<CompletedTurn>, TurnError> {
+    async fn step(
+        &mut self,
+        continuations: &mut u32,
+        cut_answers: &mut u32,
+    ) -> Result<Option<CompletedTurn>, TurnError> {
         let verdict = self.take_waiting().await?;
         if verdict == HookVerdict::Refused && self.scope.refuse_input_if_none_waits() {
             return Ok(Some(CompletedTurn::stopped_by_hook()));
@@ -209,7 +216,15 @@ impl RunningTurn<'_> {
             Err(TurnError::Model(error)) if self.fall_back(&error) => return Ok(None),
             sampled => sampled?,
         };
-        if sampled.follow_up {
+        *cut_answers = if sampled.is_cut { *cut_answers + 1 } else { 0 };
+        let goes_on = *cut_answers < MAX_CUT_ANSWERS;
+        if sampled.follow_up && !goes_on {
+            let message =
+                format!("The turn ends here, because {MAX_CUT_ANSWERS} answers in a row were cut.");
+            self.emitter
+                .emit(EventMsg::Warning(WarningEvent { message }));
+        }
+        if sampled.follow_up && goes_on {
             self.compact_if_full(CompactionPhase::MidTurn).await?;
             return Ok(None);
         }

@@ -25,6 +25,8 @@ pub(crate) struct SampledResponse {
     pub(crate) completed: CompletedTurn,
     /// Whether the model has to be asked again.
     pub(crate) follow_up: bool,
+    /// Whether the server cut the answer.
+    pub(crate) is_cut: bool,
 }
 
 impl RunningTurn<'_> {
@@ -126,6 +128,7 @@ impl RunningTurn<'_> {
         Ok(SampledResponse {
             completed,
             follow_up,
+            is_cut: response.is_cut(),
         })
     }
 

@@ -97,6 +97,13 @@ struct IncompleteResponse {
 }
 
 #[derive(Deserialize)]
+struct ItemState {
+    #[serde(rename = "type")]
+    kind: String,
+    status: Option<String>,
+}
+
+#[derive(Deserialize)]
 struct IncompleteDetails {
     reason: Option<String>,
 }
@@ -112,6 +119,8 @@ struct ResponseHeaders<'a> {
 pub(crate) struct ResponsesDecoder {
     server_model: Option<String>,
     socket: Option<SocketFrames>,
+    /// Whether a call was left out, because the server cut it.
+    has_cut_call: bool,
 }
 
 impl ResponsesDecoder {
@@ -120,14 +129,15 @@ impl ResponsesDecoder {
         Self {
             server_model,
             socket: None,
+            has_cut_call: false,
         }
     }
 
     /// Also decodes what has no headers of its own on a websocket: errors and rate limits.
     pub(crate) fn on_socket(server_model: Option<String>, frames: SocketFrames) -> Self {
         Self {
-            server_model,
             socket: Some(frames),
+            ..Self::new(server_model)
         }
     }
 
@@ -167,7 +177,11 @@ impl DecodeEvents for ResponsesDecoder {
                 let Some(response) = envelope.response else {
                     return Ok(DecodeFlow::Continue);
                 };
-                events.push_back(ModelEvent::Completed(completion(response)?));
+                let mut completion = completion(response)?;
+                if self.has_cut_call {
+                    completion.cut.get_or_insert_with(|| cut_by(None));
+                }
+                events.push_back(ModelEvent::Completed(completion));
                 return Ok(DecodeFlow::Done);
             }
             "response.failed" => return Err(failure(envelope.response)),
@@ -175,6 +189,8 @@ impl DecodeEvents for ResponsesDecoder {
                 events.push_back(ModelEvent::Completed(incomplete(envelope.response)));
                 return Ok(DecodeFlow::Done);
             }
+            // Part of a call is another call.
+            "response.output_item.done" if is_cut_call(envelope.item) => self.has_cut_call = true,
             "response.output_item.done" => events.extend(item_done(envelope.item)?),
             kind => {
                 if let Some(frames) = &self.socket {
@@ -240,6 +256,14 @@ fn item_done(item: Option<&RawValue>) -> Result<Option<ModelEvent>, ModelError> 
     }
     tracing::debug!(kind, %error, "skipping an item that cannot be read");
     Ok(None)
+}
+
+/// Whether the server says of a call that it is not all of it.
+fn is_cut_call(item: Option<&RawValue>) -> bool {
+    let item = item.and_then(|item| serde_json::from_str::<ItemState>(item.get()).ok());
+    item.is_some_and(|item| {
+        item.status.as_deref() == Some("incomplete") && CALLS.contains(&&*item.kind)
+    })
 }
 
 fn completion(response: &RawValue) -> Result<Completion, ModelError> {

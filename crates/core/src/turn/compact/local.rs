@@ -1,7 +1,7 @@
 //! Local compaction: the model writes a summary.
 
 use codex_model_client::{ModelError, ModelEvent, ModelRequest, Prompt, PromptItem};
-use codex_protocol::ResponseItem;
+use codex_protocol::{AnswerCut, CodexErrorInfo, EventMsg, ResponseItem, WarningEvent};
 use futures::StreamExt;
 
 use super::{Compaction, CompactionPhase};
@@ -75,6 +75,7 @@ impl RunningTurn<'_> {
             opened = self.scope.model.stream(request) => opened.map_err(TurnError::Model)?,
         };
         let mut text = String::new();
+        let mut streamed = String::new();
         loop {
             let event = tokio::select! {
                 biased;
@@ -90,6 +91,7 @@ impl RunningTurn<'_> {
                 {
                     text = assistant_text(&content);
                 }
+                ModelEvent::TextDelta(delta) => streamed.push_str(&delta),
                 ModelEvent::Completed(completion) => {
                     if let Some(usage) = completion.usage {
                         self.scope.budget.charge(usage, &model);
@@ -97,7 +99,10 @@ impl RunningTurn<'_> {
                         self.conversation.usage.add(usage, window);
                     }
                     self.emitter.emit(self.conversation.usage.event());
-                    return Ok(text);
+                    return match completion.cut {
+                        Some(cut) => self.cut_summary(&cut, text, streamed),
+                        None => Ok(text),
+                    };
                 }
                 ModelEvent::RateLimits(limits) => {
                     self.conversation.usage.limit(limits);
@@ -106,6 +111,28 @@ impl RunningTurn<'_> {
                 _ => {}
             }
         }
+    }
+}
+
+impl RunningTurn<'_> {
+    /// A summary that the server cut: what came of it. Without a word of it, the conversation stays.
+    fn cut_summary(
+        &self,
+        cut: &AnswerCut,
+        done: String,
+        streamed: String,
+    ) -> Result<String, TurnError> {
+        let text = if done.is_empty() { streamed } else { done };
+        if text.trim().is_empty() {
+            return Err(TurnError::Failed {
+                message: format!("There is no summary, so the conversation stays as it is. {cut}"),
+                info: CodexErrorInfo::Other,
+            });
+        }
+        let message = cut.to_string();
+        self.emitter
+            .emit(EventMsg::Warning(WarningEvent { message }));
+        Ok(text)
     }
 }
 
