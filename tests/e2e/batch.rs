@@ -361,6 +361,36 @@ async fn interrupted_worker_leaves_its_rows_for_later() {
 }
 
 #[test]
+fn links_in_a_run_folder_lead_nowhere() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let model = runtime.block_on(ModelServer::start([])).unwrap();
+    let batch = Batch::new(&model, &rows(1), &[]);
+    let folder = batch.run_folder();
+    let victim = batch.place.path().join("victim");
+    fs::write(&victim, "mine").unwrap();
+    for name in ["results.csv", "results.jsonl", "results.html", "slurm.sh"] {
+        std::os::unix::fs::symlink(&victim, batch.path().join(name)).unwrap();
+    }
+    for arguments in [&["collect", &folder][..], &["submit", &folder, "--slurm"]] {
+        let output = batch.command(arguments).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+    assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+    let script = fs::read_to_string(batch.path().join("slurm.sh")).unwrap();
+    assert!(script.contains("batch run"), "{script}");
+    // Parts of the folder that lie elsewhere.
+    let elsewhere = batch.place.path().join("elsewhere");
+    fs::rename(batch.path().join("workers"), &elsewhere).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, batch.path().join("workers")).unwrap();
+    for command in ["run", "status", "collect"] {
+        let output = batch.command(&[command, &folder]).output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert!(message.contains("no folder of its own"), "{message}");
+    }
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+}
+
+#[test]
 fn schedulers_get_a_file_and_their_own_program() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let model = runtime.block_on(ModelServer::start([])).unwrap();

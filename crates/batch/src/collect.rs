@@ -1,7 +1,9 @@
 //! Collects the results of a batch: CSV, JSON lines, and a page for people.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 
+use codex_regular_file::{NewFile, OutputFile};
 use codex_task_table::push_record;
 
 use crate::folder::{BatchError, BatchFolder, RowResult, RowStatus};
@@ -43,7 +45,8 @@ pub fn collect(folder: &BatchFolder) -> Result<CollectedFiles, BatchError> {
     }
     let written = |name: &str, text: String| {
         let path = folder.path().join(name);
-        let done = codex_private_files::write(&path, text.as_bytes());
+        let file = OutputFile::derived(&path);
+        let done = file.write(NewFile::Private, |file| file.write_all(text.as_bytes()));
         done.map(|()| path.clone())
             .map_err(|source| BatchError::Io { path, source })
     };

@@ -163,6 +163,23 @@ pub enum BatchError {
     NoRow { index: usize, rows: usize },
 }
 
+/// What is in a run folder.
+const FOLDERS: [&str; 5] = ["claims", "threads", "results", "earlier", "workers"];
+
+/// Refuses a run folder whose parts lie elsewhere: others may have made it.
+fn check_folders(path: &Path) -> Result<(), BatchError> {
+    for folder in FOLDERS.map(|name| path.join(name)) {
+        let about = fs::symlink_metadata(&folder).map_err(at(&folder))?;
+        if !about.is_dir() {
+            return Err(BatchError::Content {
+                path: folder,
+                reason: "it is no folder of its own".to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
 fn at(path: &Path) -> impl FnOnce(io::Error) -> BatchError {
     move |source| BatchError::Io {
         path: path.to_owned(),
@@ -185,7 +202,7 @@ impl BatchFolder {
         if fs::read_dir(&path).map_err(at(&path))?.next().is_some() {
             return Err(BatchError::NotEmpty(path));
         }
-        for name in ["claims", "threads", "results", "earlier", "workers"] {
+        for name in FOLDERS {
             let folder = path.join(name);
             codex_private_files::create_dir_all(&folder).map_err(at(&folder))?;
         }
@@ -222,6 +239,7 @@ impl BatchFolder {
                 found: settings.version,
             });
         }
+        check_folders(&path)?;
         let file = path.join("rows.jsonl");
         let text = codex_regular_file::read_text(&file, LIMIT).map_err(at(&file))?;
         let rows: Result<Vec<BatchRow>, _> = text.lines().map(serde_json::from_str).collect();

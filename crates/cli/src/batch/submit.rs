@@ -1,11 +1,13 @@
 //! `codex batch submit`.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Context, bail};
 use clap::Args;
 use codex_batch::{BatchFolder, ContainerJob, SlurmJob, kubernetes_job, slurm_script};
+use codex_regular_file::{NewFile, OutputFile};
 
 use crate::print::answer;
 
@@ -191,7 +193,8 @@ fn kubernetes(
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {
-    let written = codex_private_files::write(file, text.as_bytes());
+    let output = OutputFile::derived(file);
+    let written = output.write(NewFile::Private, |file| file.write_all(text.as_bytes()));
     written.with_context(|| format!("cannot write {}", file.display()))
 }
 
