@@ -1,14 +1,17 @@
 //! Programs that build or run the code of their folder, so that it is not known before what they run.
 
-use crate::known_programs::{BUILDERS, without_version};
+use crate::known_programs::{BUILDERS, PACKAGE_MANAGERS, without_version};
 
 /// Whether a program builds or runs the code of its folder.
 pub(crate) fn is_builder(name: &str, arguments: &[String]) -> bool {
     let name = without_version(name);
     let first = arguments.first().map(String::as_str).unwrap_or_default();
     let runs_code = match name {
-        "bun" | "npm" | "pnpm" | "yarn" if arguments.iter().any(|word| is_test(word)) => true,
-        "bun" | "npm" | "pnpm" | "yarn" if installs(name, arguments) => true,
+        name if PACKAGE_MANAGERS.contains(&name)
+            && (arguments.iter().any(|word| is_test(word)) || installs(name, arguments)) =>
+        {
+            true
+        }
         "bun" | "deno" => ["bench", "test"].contains(&first),
         // Such settings say what its commands are.
         "cargo" => arguments.iter().any(|word| word.starts_with("--config")),

@@ -15,8 +15,9 @@ use crate::interpreters::{
     Language, STARTUP_FILES, home_files, is_interpreter, is_shell, reads_startup_files,
 };
 use crate::known_programs::{
-    BUILDERS, FOLDER_FILES, OUTPUT_OPTIONS, PACKAGE_BUILDERS, PACKAGE_RUNNERS, READERS,
-    RUN_FOLDERS, RUNNERS, WRAPPERS, WRITERS, WRITTEN, base_name, has_code_ending, without_version,
+    BUILDERS, FOLDER_FILES, OUTPUT_OPTIONS, PACKAGE_BUILDERS, PACKAGE_MANAGERS, PACKAGE_RUNNERS,
+    READERS, RUN_FOLDERS, RUNNERS, WRAPPERS, WRITERS, WRITTEN, base_name, has_code_ending,
+    without_version,
 };
 use crate::line::{CommandWords, UNKNOWNS};
 use crate::python_start::removes_variables;
@@ -216,7 +217,7 @@ impl Candidates {
                 continue;
             }
             let is_option = argument.starts_with('-') && argument.len() > 1;
-            if PACKAGE_RUNNERS.contains(&name) && !is_option {
+            if runs_packages(name) && !is_option {
                 self.package(argument);
             }
             if WRAPPERS.contains(&name) && !is_option {
@@ -314,6 +315,11 @@ impl Candidates {
     fn uncertain(&mut self, word: &str) {
         self.uncertain.get_or_insert_with(|| shown(word.trim()));
     }
+}
+
+/// Whether a program runs those of packages: for each script of a package, there may be a program of that name.
+fn runs_packages(name: &str) -> bool {
+    PACKAGE_RUNNERS.contains(&name) || PACKAGE_MANAGERS.contains(&name)
 }
 
 fn shown(word: &str) -> String {

@@ -8,7 +8,7 @@ mod expression;
 mod names;
 mod places;
 
-use expression::{MAX_DEPTH, read};
+use expression::{MAX_DEPTH, literal, read};
 use names::{CallKind, PROCESS_NAMES, SEARCH_VARIABLES, names_of};
 use places::{argument, is_comment, is_name_here};
 
@@ -91,6 +91,7 @@ pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<Co
                 if kind == CallKind::Process {
                     let lines = call.literals.iter().filter(|text| text.contains(' '));
                     call.lines = lines.cloned().collect();
+                    call.lines.extend(line_of_words(argument, &call.literals));
                     if begins_with_a_program(argument) {
                         call.literals.clear();
                         call.is_computed = false;
@@ -120,6 +121,40 @@ fn call(text: &str, name: &str, argument: &str, language: Language, kind: CallKi
     read(text, argument, language, MAX_DEPTH, &mut call, &mut levels);
     call.levels = usize::saturating_sub(levels, 1);
     call
+}
+
+/// A program and its arguments as a line, in the folders that the other texts of the call may name.
+fn line_of_words(argument: &str, literals: &[String]) -> Option<String> {
+    let words = listed_words(argument);
+    let (program, _) = words.split_first()?;
+    if program.contains(char::is_whitespace) {
+        return None;
+    }
+    let quoted = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
+    let others = literals.iter().filter(|literal| !words.contains(literal));
+    let changes = others.map(|folder| format!("cd {}\n", quoted(folder)));
+    let line = words.iter().map(quoted).collect::<Vec<_>>().join(" ");
+    Some(changes.collect::<String>() + &line)
+}
+
+/// The texts in a list of arguments: those up to the end of the list, or to named arguments.
+fn listed_words(argument: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = argument;
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '"' | '\'' | '`' => {
+                let (word, after) = literal(rest, c);
+                words.push(word);
+                rest = after;
+            }
+            ']' | '{' => break,
+            '=' if !words.is_empty() => break,
+            _ => {}
+        }
+    }
+    words
 }
 
 /// Whether a program is started by its name. What it gets is its own affair, unless it runs that.

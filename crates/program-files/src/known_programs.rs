@@ -98,6 +98,9 @@ pub(crate) const RUNNERS: [&str; 48] = [
     "yarn",
 ];
 
+/// Programs that manage packages of JavaScript, and run their scripts.
+pub(crate) const PACKAGE_MANAGERS: [&str; 4] = ["bun", "npm", "pnpm", "yarn"];
+
 /// Programs that build and run a package which an argument names.
 pub(crate) const PACKAGE_BUILDERS: [&str; 8] =
     ["bunx", "npx", "pip", "pip3", "pipx", "pnpx", "uv", "uvx"];

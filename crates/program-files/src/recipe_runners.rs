@@ -2,7 +2,7 @@
 //!
 //! What is no option may be a recipe. Options may be shortened and joined, and their values may stand in the next word.
 
-use crate::known_programs::without_version;
+use crate::known_programs::{PACKAGE_MANAGERS, without_version};
 use crate::line::UNKNOWNS;
 use crate::recipes;
 
@@ -103,7 +103,7 @@ const RUNNERS: [RecipeRunner; 5] = [
         uncertain: &["-g", "--global"],
     },
     RecipeRunner {
-        programs: &["bun", "npm", "pnpm", "yarn"],
+        programs: &PACKAGE_MANAGERS,
         has_default: false,
         files: &[],
         folders: &["-C", "--cwd", "--dir", "--prefix"],

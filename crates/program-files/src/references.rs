@@ -257,6 +257,13 @@ impl ReferenceReader<'_> {
         let read = read_line(text, &known);
         let mut candidates = Candidates::of(&read.commands);
         candidates.input_code(&read.commands, text);
+        if self
+            .source
+            .file_name()
+            .is_some_and(|name| name == "package.json")
+        {
+            candidates.add_installed();
+        }
         // It has folders and a search path of its own.
         let finder = Finder::new(&candidates, &read.search_paths, place);
         let mut part = ProgramFiles::default();
@@ -308,14 +315,12 @@ impl ReferenceReader<'_> {
     /// What git runs, as the settings of the repository say.
     fn git(&mut self, found: &mut ProgramFiles) {
         let commands = std::mem::take(&mut found.git);
-        let Some(root) = self
-            .finder
-            .place
-            .repository()
-            .filter(|_| !commands.is_empty())
-        else {
+        if commands.is_empty() {
             return;
-        };
+        }
+        // Outside of a repository the settings of the user count all the same.
+        let root = self.finder.place.repository();
+        let root = root.unwrap_or_else(|| self.finder.place.cwd.to_path_buf());
         let only_reads = (commands.iter()).all(|command| READING_GIT.contains(&command.as_str()));
         let place = self.finder.place;
         let mut places = GitPlaces::of(&|name| place.variable(name));
@@ -356,6 +361,7 @@ impl ReferenceReader<'_> {
     fn uncertain_of(&self, named: BTreeSet<PathBuf>) -> Option<String> {
         let mut run = named.clone();
         run.extend(self.finder.place.repository());
+        run.insert(self.finder.place.cwd.to_path_buf());
         loop {
             let more: BTreeSet<PathBuf> = (self.run_by.iter())
                 .filter(|(by, file)| run.contains(by) && !run.contains(file))

@@ -61,6 +61,16 @@ impl Candidates {
         self.all.push(FileCandidate::Path(manifest));
     }
 
+    /// Programs of installed packages, which scripts of a package find by their names.
+    pub(crate) fn add_installed(&mut self) {
+        let programs = self.all.iter().filter_map(|candidate| match candidate {
+            FileCandidate::Program(name) => Some(format!("node_modules/.bin/{name}")),
+            _ => None,
+        });
+        let paths: Vec<FileCandidate> = programs.map(FileCandidate::Path).collect();
+        self.all.extend(paths);
+    }
+
     /// A module of the working folder that an interpreter prefers to one that is installed.
     pub(super) fn module(&mut self, module: &str) {
         if module.contains(UNKNOWNS) {

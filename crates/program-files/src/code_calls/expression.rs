@@ -73,7 +73,7 @@ fn is_sigil(language: Language, c: char) -> bool {
 }
 
 /// A literal up to its quote, escapes resolved as far as paths need it, and what follows.
-fn literal(text: &str, quote: char) -> (String, &str) {
+pub(super) fn literal(text: &str, quote: char) -> (String, &str) {
     let mut value = String::new();
     let mut chars = text.chars();
     while let Some(c) = chars.next() {

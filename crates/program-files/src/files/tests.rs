@@ -1477,6 +1477,94 @@ fn what_recipes_of_other_files_and_folders_run_cannot_be_rewritten() {
 }
 
 #[test]
+fn programs_of_installed_packages_cannot_be_rewritten() {
+    let script = "package.json: {\"scripts\":{\"x\":\"tool .\"}}";
+    for line in [
+        "npm exec -- tool .",
+        "npm x tool",
+        "npm exec -c 'tool .'",
+        "pnpm exec tool",
+        "pnpm tool",
+        "yarn tool",
+        "yarn run tool",
+        "bun x tool",
+        "bun run tool",
+        "npm run x",
+        "npm run x --silent",
+        "yarn x",
+    ] {
+        let files = [script, "node_modules/.bin/tool"];
+        check_rewritten(line, &files, "node_modules/.bin/tool");
+    }
+}
+
+#[test]
+fn programs_that_code_starts_with_arguments_are_looked_at() {
+    let folder = LineFolder::new();
+    for name in ["npm", "make", "cargo"] {
+        folder.write(&format!("bin/{name}"), "#!/bin/sh\n");
+    }
+    folder.write("work/sub/Makefile", "all:\n\tcargo test\nfmt:\n\ttrue\n");
+    folder.write("work/Makefile", "fmt:\n\ttrue\nall:\n\tcargo test\n");
+    for (file, code, is_reported) in [
+        ("h.py", "subprocess.run(['make', '-C', 'sub'])", true),
+        ("h.py", "subprocess.run(['make'], cwd='sub')", true),
+        (
+            "h.py",
+            "subprocess.Popen(args=['cargo', 'test'], check=True)",
+            true,
+        ),
+        ("h.py", "subprocess.check_call((\"make\", \"all\"))", true),
+        (
+            "h.py",
+            "subprocess.run(['make', 'fmt'], stdout='all')",
+            false,
+        ),
+        ("h.py", "subprocess.run(['cargo', 'fmt', '--check'])", false),
+        (
+            "h.js",
+            "require('child_process').spawnSync('npm', ['test'], { stdio: 'inherit' })",
+            true,
+        ),
+        (
+            "h.js",
+            "require('child_process').execFileSync('make', { cwd: 'sub' })",
+            true,
+        ),
+        (
+            "h.js",
+            "require('child_process').spawn('make', ['fmt'], { stdio: 'inherit' })",
+            false,
+        ),
+        ("h.pl", "system('make', '-C', 'sub');", true),
+        ("h.rb", "system('cargo', 'test')", true),
+    ] {
+        folder.write(&format!("work/{file}"), &format!("{code}\n"));
+        let program = match file {
+            "h.py" => "python3",
+            "h.js" => "node",
+            "h.pl" => "perl",
+            _ => "ruby",
+        };
+        let unknown = folder.of(&format!("{program} {file}")).unknown;
+        assert_eq!(unknown.is_some(), is_reported, "{code}: {unknown:?}");
+    }
+}
+
+#[test]
+fn settings_of_git_count_outside_of_a_repository() {
+    let folder = LineFolder::new();
+    fs::remove_dir_all(folder.root().join("work/.git")).unwrap();
+    folder.write("work/y", "1");
+    let config = format!("[alias]\n\tst = !sh {}/work/y\n", folder.root().display());
+    folder.write("work/conf/git/config", &config);
+    let line = "XDG_CONFIG_HOME=conf git st";
+    let before = folder.of(line).content_hash().unwrap();
+    folder.write("work/y", "rewritten");
+    assert_ne!(folder.of(line).content_hash().unwrap(), before);
+}
+
+#[test]
 fn settings_of_git_are_found_where_variables_say() {
     let config = "[filter \"f\"]\n\tclean = sh ./x\n";
     for (variable, value, file) in [
