@@ -31,9 +31,7 @@ pub(crate) fn named(folder: &Path, thread: &ThreadId, name: &str) {
 
 fn update(folder: &Path, statement: &str, parameters: impl Params) {
     // Without the flag that makes a file.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let changed = Connection::open_with_flags(folder.join(FILE), flags).and_then(|index| {
         index.busy_timeout(PATIENCE)?;
         index.execute(statement, parameters)
