@@ -1,6 +1,7 @@
 //! Programs that build or run the code of their folder, so that it is not known before what they run.
 
 use crate::known_programs::{BUILDERS, PACKAGE_MANAGERS, without_version};
+use crate::recipe_runners::recipe_request;
 
 /// Whether a program builds or runs the code of its folder.
 pub(crate) fn is_builder(name: &str, arguments: &[String]) -> bool {
@@ -23,6 +24,12 @@ pub(crate) fn is_builder(name: &str, arguments: &[String]) -> bool {
     }
     let mut builders = BUILDERS.iter();
     builders.any(|(builder, harmless)| *builder == name && !harmless.contains(&first))
+}
+
+/// Whether a program builds, or runs recipes.
+pub(crate) fn runs_what_it_is_asked(program: &str) -> bool {
+    BUILDERS.iter().any(|(builder, _)| *builder == program)
+        || recipe_request(program, &[]).is_some()
 }
 
 /// Whether a script of a package runs its tests, by its name.

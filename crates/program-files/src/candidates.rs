@@ -163,6 +163,12 @@ impl Candidates {
         if name == "jq" {
             self.filter(arguments);
         }
+        if let Some(script) = arguments
+            .iter()
+            .find(|word| name == "sed" && runs_lines(word))
+        {
+            self.unknown(script);
+        }
         if !reads_input && (WRITERS.contains(&name) || READERS.contains(&name)) {
             return;
         }
@@ -315,6 +321,28 @@ impl Candidates {
     fn uncertain(&mut self, word: &str) {
         self.uncertain.get_or_insert_with(|| shown(word.trim()));
     }
+}
+
+/// Whether a script of sed runs lines: its command `e`, and the flag of `s`.
+fn runs_lines(script: &str) -> bool {
+    script.split([';', '\n', '{']).any(|command| {
+        let is_address = |c: char| c.is_ascii_digit() || "$,! ~".contains(c);
+        let command = command.trim_start_matches(is_address);
+        let command = match command.strip_prefix('/') {
+            Some(pattern) => pattern.rsplit_once('/').map_or("", |(_, rest)| rest.trim()),
+            None => command,
+        };
+        let mut letters = command.chars();
+        match (letters.next(), letters.next()) {
+            (Some('e'), None | Some(' ')) => true,
+            (Some('s'), Some(mark)) if !mark.is_alphanumeric() => {
+                let flags = command.rsplit(mark).next().unwrap_or_default();
+                let flags = flags.trim_end_matches('}').trim();
+                flags.contains('e') && flags.chars().all(|c| "gpiImMe0123456789".contains(c))
+            }
+            _ => false,
+        }
+    })
 }
 
 /// Whether a program runs those of packages: for each script of a package, there may be a program of that name.

@@ -12,6 +12,7 @@ use expression::{MAX_DEPTH, literal, read};
 use names::{CallKind, PROCESS_NAMES, SEARCH_VARIABLES, names_of};
 use places::{argument, is_comment, is_name_here};
 
+use crate::builders::runs_what_it_is_asked;
 use crate::interpreters::Language;
 
 /// Longer calls are computed.
@@ -103,7 +104,93 @@ pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<Co
             }
         }
     }
+    if has_code && language != Language::Code {
+        found.extend(lines_without_calls(text, language));
+    }
+    let changes = changed_folders(text);
+    let lines = found.iter_mut().flat_map(|call| &mut call.lines);
+    lines.for_each(|line| line.insert_str(0, &changes));
     found
+}
+
+/// The folders that code changes to, as lines for a shell.
+fn changed_folders(text: &str) -> String {
+    let calls = text.split("chdir(").skip(1).take(MAX_CALLS);
+    let folders = calls.filter_map(|rest| {
+        let quote = rest
+            .chars()
+            .next()
+            .filter(|c| ['"', '\'', '`'].contains(c))?;
+        Some(literal(&rest[1..], quote).0)
+    });
+    folders
+        .map(|folder| format!("cd {}\n", quoted(&folder)))
+        .collect()
+}
+
+/// Lists of a program and its arguments, wherever they stand, and lines that quotes of their own run.
+fn lines_without_calls(text: &str, language: Language) -> Vec<CodeCall> {
+    let mut lines: Vec<String> = listed_programs(text)
+        .iter()
+        .filter_map(|words| quoted_line(words))
+        .collect();
+    let marks: &[(&str, char)] = match language {
+        Language::Perl => &[("qx(", ')'), ("qx{", '}'), ("qx/", '/')],
+        Language::Ruby => &[("%x(", ')'), ("%x{", '}'), ("%x[", ']')],
+        _ => &[],
+    };
+    for (open, close) in marks {
+        let parts = text.split(open).skip(1);
+        let inner = parts.filter_map(|part| part.split_once(*close).map(|(inner, _)| inner));
+        lines.extend(inner.map(str::to_owned));
+    }
+    if matches!(language, Language::Perl | Language::Php | Language::Ruby) {
+        let is_code = |line: &&str| !line.trim_start().starts_with(['#', '/', '*']);
+        let code = text.lines().filter(is_code).collect::<Vec<_>>().join("\n");
+        let between = |mark: char| code.split(mark).skip(1).step_by(2);
+        lines.extend(between('`').map(str::to_owned));
+        // A pipe from a program.
+        let piped = between('"')
+            .chain(between('\''))
+            .filter(|part| part.ends_with('|'));
+        lines.extend(piped.map(str::to_owned));
+    }
+    lines.retain(|line| !line.is_empty() && line.len() <= MAX_CALL);
+    lines.truncate(MAX_CALLS);
+    let calls = lines.into_iter().map(|line| CodeCall {
+        shown: line.clone(),
+        lines: vec![line],
+        ..CodeCall::default()
+    });
+    calls.collect()
+}
+
+/// The literals of a text that begin with a program which runs recipes or builds, and those that follow with nothing but
+/// commas between. A list of the names of programs is none.
+fn listed_programs(text: &str) -> Vec<Vec<String>> {
+    let mut lists: Vec<Vec<String>> = Vec::new();
+    let mut list: Vec<String> = Vec::new();
+    let mut rest = text;
+    let is_program = |word: &String| runs_what_it_is_asked(word);
+    while let Some(at) = rest.find(['"', '\'', '`']) {
+        let between = rest[..at].trim();
+        if !matches!(between, "," | ",[" | ", [" | ",(" | ", (") {
+            lists.push(std::mem::take(&mut list));
+        }
+        let quote = rest[at..].chars().next().unwrap_or('"');
+        let (word, after) = literal(&rest[at + 1..], quote);
+        if is_program(&word) {
+            lists.push(std::mem::take(&mut list));
+        }
+        if is_program(&word) || !list.is_empty() {
+            list.push(word);
+        }
+        rest = after;
+    }
+    lists.push(list);
+    lists.retain(|list| list.len() > 1);
+    lists.truncate(MAX_CALLS);
+    lists
 }
 
 fn call(text: &str, name: &str, argument: &str, language: Language, kind: CallKind) -> CodeCall {
@@ -125,16 +212,33 @@ fn call(text: &str, name: &str, argument: &str, language: Language, kind: CallKi
 
 /// A program and its arguments as a line, in the folders that the other texts of the call may name.
 fn line_of_words(argument: &str, literals: &[String]) -> Option<String> {
-    let words = listed_words(argument);
-    let (program, _) = words.split_first()?;
-    if program.contains(char::is_whitespace) {
-        return None;
+    let mut words = listed_words(argument);
+    // The program and its own name.
+    if words.len() > 1 && words[0] == words[1] {
+        words.remove(0);
     }
-    let quoted = |word: &String| format!("'{}'", word.replace('\'', "'\\''"));
+    let line = quoted_line(&words)?;
     let others = literals.iter().filter(|literal| !words.contains(literal));
     let changes = others.map(|folder| format!("cd {}\n", quoted(folder)));
-    let line = words.iter().map(quoted).collect::<Vec<_>>().join(" ");
     Some(changes.collect::<String>() + &line)
+}
+
+fn quoted_line(words: &[String]) -> Option<String> {
+    let program = words.first()?;
+    if program.is_empty() || program.contains(char::is_whitespace) {
+        return None;
+    }
+    Some(
+        words
+            .iter()
+            .map(|word| quoted(word))
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
 }
 
 /// The texts in a list of arguments: those up to the end of the list, or to named arguments.

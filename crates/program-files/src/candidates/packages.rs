@@ -67,7 +67,9 @@ impl Candidates {
             FileCandidate::Program(name) => Some(format!("node_modules/.bin/{name}")),
             _ => None,
         });
-        let paths: Vec<FileCandidate> = programs.map(FileCandidate::Path).collect();
+        // What runs the script is looked for there, too.
+        let shells = ["bash", "env", "node", "sh"].map(|name| format!("node_modules/.bin/{name}"));
+        let paths: Vec<FileCandidate> = programs.chain(shells).map(FileCandidate::Path).collect();
         self.all.extend(paths);
     }
 

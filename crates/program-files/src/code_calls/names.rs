@@ -97,7 +97,7 @@ pub(super) const SEARCH_VARIABLES: [&str; 8] = [
 ];
 
 /// Functions that start programs. What they start counts in code that stands in a line.
-pub(super) const PROCESS_NAMES: [&str; 22] = [
+pub(super) const PROCESS_NAMES: [&str; 37] = [
     "system",
     "popen",
     "Popen",
@@ -111,14 +111,29 @@ pub(super) const PROCESS_NAMES: [&str; 22] = [
     "execvp",
     "execl",
     "execlp",
+    "execve",
+    "execvpe",
+    "execle",
+    "execlpe",
     "execSync",
     "execFile",
     "execFileSync",
     "spawn",
     "spawnSync",
+    "spawnl",
+    "spawnlp",
+    "spawnv",
+    "spawnvp",
+    "spawnve",
+    "spawnvpe",
+    "posix_spawn",
+    "posix_spawnp",
+    "create_subprocess_exec",
+    "create_subprocess_shell",
     "fork",
     "shell_exec",
     "passthru",
+    "proc_open",
     "os.execute",
 ];
 

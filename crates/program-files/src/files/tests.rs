@@ -1479,6 +1479,7 @@ fn what_recipes_of_other_files_and_folders_run_cannot_be_rewritten() {
 #[test]
 fn programs_of_installed_packages_cannot_be_rewritten() {
     let script = "package.json: {\"scripts\":{\"x\":\"tool .\"}}";
+    check_rewritten("npm run x", &[script], "node_modules/.bin/sh");
     for line in [
         "npm exec -- tool .",
         "npm x tool",
@@ -1538,6 +1539,41 @@ fn programs_that_code_starts_with_arguments_are_looked_at() {
         ),
         ("h.pl", "system('make', '-C', 'sub');", true),
         ("h.rb", "system('cargo', 'test')", true),
+        (
+            "h.py",
+            "c = ['make', '-s', '-C', 'sub']\nsubprocess.run(c)",
+            true,
+        ),
+        (
+            "h.py",
+            "os.chdir('sub')\nsubprocess.run(['make', '-s'])",
+            true,
+        ),
+        (
+            "h.py",
+            "os.spawnlp(os.P_WAIT, 'make', 'make', '-C', 'sub')",
+            true,
+        ),
+        (
+            "h.py",
+            "await asyncio.create_subprocess_exec('make', '-C', 'sub')",
+            true,
+        ),
+        (
+            "h.py",
+            "if name in ('npm', 'cargo', 'make'): print('cargo test failed')",
+            false,
+        ),
+        (
+            "h.js",
+            "import { execFileSync as e } from 'node:child_process'; e('make', ['-C', 'sub'])",
+            true,
+        ),
+        ("h.pl", "`make -C sub`;", true),
+        ("h.pl", "# run `cargo test` first\nprint 1;", false),
+        ("h.pl", "qx(make -C sub);", true),
+        ("h.pl", "open(F, \"make -C sub|\");", true),
+        ("h.rb", "%x(cargo test)", true),
     ] {
         folder.write(&format!("work/{file}"), &format!("{code}\n"));
         let program = match file {
@@ -1607,5 +1643,24 @@ fn settings_of_git_are_found_where_variables_say() {
             let after = folder.of(&line).content_hash().unwrap();
             assert_ne!(after, before, "{line}");
         }
+    }
+}
+
+#[test]
+fn lines_that_sed_runs_are_reported() {
+    let folder = LineFolder::new();
+    for (script, is_reported) in [
+        ("s/x/sh .\\/y/e", true),
+        ("s|x|sh ./y|ge", true),
+        ("1e sh ./y", true),
+        ("/a/e", true),
+        ("p; $e ./y", true),
+        ("s/a/e/", false),
+        ("s/a/b/g", false),
+        ("/^e/d", false),
+        ("s,one,two e,", false),
+    ] {
+        let unknown = folder.of(&format!("echo x | sed '{script}'")).unknown;
+        assert_eq!(unknown.is_some(), is_reported, "{script}: {unknown:?}");
     }
 }
