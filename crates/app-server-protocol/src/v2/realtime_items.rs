@@ -98,7 +98,8 @@ pub struct ThreadRealtimeTranscriptDoneNotification {
 }
 
 /// An item of a live conversation.
-// Some members have underscores on the wire, whatever other descriptions of these types say.
+// The members with underscores are those of the JSON Schema of the releases; their TypeScript has camel case, and so have the
+// types for a release. None of these variants is sent here.
 #[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema, Experimental)]
 #[serde(
     tag = "type",
