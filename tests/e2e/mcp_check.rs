@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use codex_protocol::{Event, EventMsg};
 use codex_test_support::MessageCheck;
 use rust_mcp_schema::mcp_2025_06_18::{
     CallToolRequest, CallToolResult, ElicitRequest, ElicitResult, InitializeRequest,
@@ -10,7 +11,7 @@ use rust_mcp_schema::mcp_2025_06_18::{
     Result as EmptyResult, RpcError,
 };
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// What was asked and is not yet answered, by id.
 #[derive(Debug, Default)]
@@ -53,11 +54,15 @@ impl MessageCheck for McpCheck {
         match method {
             "notifications/progress" => reads::<ProgressNotification>(message),
             "elicitation/create" => reads::<ElicitRequest>(message),
-            // Events are made of notifications, and have the members that clients of them read.
             "codex/event" => {
-                let event = &message["params"];
-                let is_event = event["id"].is_string() && event["msg"]["type"].is_string();
-                assert!(is_event, "no event: {message}");
+                // An event of the engine's first protocol, with all its members and no others.
+                let event: Event = serde_json::from_value(message["params"].clone()).unwrap();
+                assert!(!matches!(event.msg, EventMsg::Unknown(_)), "{message}");
+                assert_eq!(json!(event.msg), message["params"]["msg"]);
+                assert!(
+                    message["params"]["_meta"]["requestId"].is_number(),
+                    "{message}"
+                );
             }
             other => panic!("the server calls {other}: {message}"),
         }

@@ -1,5 +1,6 @@
 //! `codex mcp-server`, as an MCP client sees it.
 
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -202,6 +203,68 @@ fn a_task_is_done_and_gone_on_with() {
     assert!(client.child.wait().unwrap().success());
 }
 
+/// Plays a scenario whose questions are approved. Returns what was asked and the events, by type.
+fn play_with_events(scenario: &str) -> (Vec<Value>, impl Fn(&str) -> Vec<Value>) {
+    let mut capabilities = reads_events();
+    capabilities["elicitation"] = json!({});
+    let mut client = McpClient::start(scenario, &capabilities);
+    let greeting = "#!/bin/sh\necho \"hello\"\n";
+    fs::write(client.home.path().join("greet.sh"), greeting).unwrap();
+    let params = json!({ "name": "codex", "arguments": { "prompt": "go" } });
+    let id = client.ask("tools/call", params);
+    let mut asked = Vec::new();
+    loop {
+        let message = client.receive();
+        if message["method"] == "elicitation/create" {
+            let answer = json!({ "decision": "approved" });
+            client.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": answer }));
+            asked.push(message["params"].clone());
+        } else if message["id"] == id {
+            break;
+        }
+    }
+    let messages = std::mem::take(&mut client.received);
+    let of_type = move |wanted: &str| {
+        let events = messages.iter().map(|message| &message["params"]["msg"]);
+        let wanted = events.filter(|event| event["type"] == wanted);
+        wanted.cloned().collect()
+    };
+    (asked, of_type)
+}
+
+#[test]
+fn events_of_a_patch_have_what_those_of_the_first_protocol_have() {
+    let (asked, of_type) = play_with_events("approve-patch.toml");
+    let configured = &of_type("session_configured")[0];
+    let sandbox = &configured["sandbox_policy"]["type"];
+    assert!(sandbox.is_string(), "{configured}");
+    assert_eq!(configured["history_entry_count"], 0);
+    let patch = &of_type("patch_apply_begin")[0];
+    assert_eq!(patch["changes"].as_object().unwrap().len(), 2, "{patch}");
+    assert_eq!(asked[0]["codex_changes"], patch["changes"]);
+    let end = &of_type("patch_apply_end")[0];
+    assert_eq!(end["status"], "completed");
+    assert_eq!(end["changes"], patch["changes"]);
+    let complete = &of_type("task_complete")[0];
+    let last = of_type("agent_message");
+    let last = &last.last().unwrap()["message"];
+    assert_eq!(complete["last_agent_message"], *last);
+}
+
+#[test]
+fn events_of_a_command_have_what_those_of_the_first_protocol_have() {
+    let (asked, of_type) = play_with_events("approve-command.toml");
+    let question = &of_type("exec_approval_request")[0];
+    assert_eq!(question["command"], asked[0]["codex_command"]);
+    assert_eq!(question["available_decisions"][0], "approved");
+    let (begin, end) = (of_type("exec_command_begin"), of_type("exec_command_end"));
+    assert_eq!(begin[0]["command"], question["command"]);
+    assert_eq!(end[0]["command"], question["command"]);
+    assert_eq!(end[0]["exit_code"], 0);
+    assert_eq!(end[0]["status"], "completed");
+    assert!(end[0]["parsed_cmd"].is_array(), "{}", end[0]);
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     let mut client = McpClient::start("hello.toml", &json!({}));
@@ -234,6 +297,7 @@ fn a_command_is_asked_about_where_the_client_can_ask() {
     let id = client.ask("tools/call", params);
     let asked = client.until(|message| message["method"] == "elicitation/create");
     assert_eq!(asked["params"]["codex_elicitation"], "exec-approval");
+    assert!(client.events().is_empty());
     let answer =
         json!({ "jsonrpc": "2.0", "id": asked["id"], "result": { "decision": "approved" } });
     client.send(&answer);

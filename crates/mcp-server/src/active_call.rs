@@ -3,6 +3,8 @@
 //! Under the rules without a handshake a call is a series of requests: one that needs answers is replied to with the
 //! questions, and the next one brings the answers. Between them no request is open.
 
+use codex_app_server_protocol::ServerRequest;
+use codex_app_server_protocol::v2::FileUpdateChange;
 use codex_json_rpc::{JsonRpcId, Responder};
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
@@ -27,6 +29,8 @@ pub(crate) struct ActiveCall {
     /// The result, if the turn ended while no request was open.
     result: Option<Value>,
     pub(crate) last_message: String,
+    /// The patch that began last, by its item.
+    pub(crate) last_patch: Option<(String, Vec<FileUpdateChange>)>,
     steps: u64,
 }
 
@@ -52,12 +56,25 @@ impl ActiveCall {
             asked: 0,
             result: None,
             last_message: String::new(),
+            last_patch: None,
             steps: 0,
         }
     }
 
     pub(crate) fn request(&self) -> Option<&ToolCallRequest> {
         self.request.as_ref()
+    }
+
+    /// The changes that a question is about.
+    pub(crate) fn changes_of(&self, question: &ServerRequest) -> Vec<FileUpdateChange> {
+        match (question, &self.last_patch) {
+            (ServerRequest::FileChangeRequestApproval(it), Some((item, changes)))
+                if it.item_id == *item =>
+            {
+                changes.clone()
+            }
+            _ => Vec::new(),
+        }
     }
 
     pub(crate) fn into_request(self) -> Option<ToolCallRequest> {

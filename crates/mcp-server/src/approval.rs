@@ -5,12 +5,13 @@
 //! well.
 
 use codex_app_server_protocol::ServerRequest;
-use codex_app_server_protocol::v2::CommandAction;
+use codex_app_server_protocol::v2::FileUpdateChange;
 use codex_client::question_texts;
 use codex_json_rpc::JsonRpcId;
-use codex_shell_command::split_command;
 use codex_visible_text::visible_line;
 use serde_json::{Map, Value, json};
+
+use crate::item_events::{engine_changes, parsed, words};
 
 pub(crate) fn thread_of(question: &ServerRequest) -> Option<&str> {
     use ServerRequest as Q;
@@ -22,13 +23,18 @@ pub(crate) fn thread_of(question: &ServerRequest) -> Option<&str> {
 }
 
 /// The params of `elicitation/create`; none for other requests.
-pub(crate) fn form(request: &JsonRpcId, question: &ServerRequest) -> Option<Value> {
+///
+/// `changes` are those of the item that a patch is asked about for.
+pub(crate) fn form(
+    request: &JsonRpcId,
+    question: &ServerRequest,
+    changes: &[FileUpdateChange],
+) -> Option<Value> {
     use ServerRequest as Q;
     let schema = json!({ "type": "object", "properties": {} });
     match question {
         Q::CommandExecutionRequestApproval(it) => {
             let line = it.command.as_deref()?;
-            let command = split_command(line).unwrap_or_else(|| vec![line.to_owned()]);
             let cwd = it.cwd.as_deref().unwrap_or_default();
             let notice = it.engine_notice.as_deref();
             let parsed: Vec<_> = it.command_actions.iter().flatten().map(parsed).collect();
@@ -43,7 +49,7 @@ pub(crate) fn form(request: &JsonRpcId, question: &ServerRequest) -> Option<Valu
                 "codex_mcp_tool_call_id": request.to_string(),
                 "codex_event_id": it.turn_id,
                 "codex_call_id": it.item_id,
-                "codex_command": command,
+                "codex_command": words(line),
                 "codex_cwd": cwd,
                 "codex_parsed_cmd": parsed,
             }))
@@ -61,6 +67,7 @@ pub(crate) fn form(request: &JsonRpcId, question: &ServerRequest) -> Option<Valu
             "codex_call_id": it.item_id,
             "codex_reason": it.reason,
             "codex_grant_root": it.grant_root,
+            "codex_changes": engine_changes(changes),
         })),
         _ => None,
     }
@@ -73,8 +80,12 @@ fn with_texts(question: &str, texts: Vec<String>) -> String {
 }
 
 /// The form without members that a strict client refuses; what describes the approval is in `_meta`.
-pub(crate) fn plain_form(request: &JsonRpcId, question: &ServerRequest) -> Option<Value> {
-    let mut form = form(request, question)?;
+pub(crate) fn plain_form(
+    request: &JsonRpcId,
+    question: &ServerRequest,
+    changes: &[FileUpdateChange],
+) -> Option<Value> {
+    let mut form = form(request, question, changes)?;
     let members = std::mem::take(form.as_object_mut()?);
     let (plain, about): (Map<_, _>, Map<_, _>) = members
         .into_iter()
@@ -83,25 +94,6 @@ pub(crate) fn plain_form(request: &JsonRpcId, question: &ServerRequest) -> Optio
     form["mode"] = json!("form");
     form["_meta"] = Value::from(about);
     Some(form)
-}
-
-fn parsed(action: &CommandAction) -> Value {
-    match action {
-        CommandAction::Read {
-            command,
-            name,
-            path,
-        } => json!({ "type": "read", "cmd": command, "name": name, "path": path }),
-        CommandAction::ListFiles { command, path } => {
-            json!({ "type": "list_files", "cmd": command, "path": path })
-        }
-        CommandAction::Search {
-            command,
-            query,
-            path,
-        } => json!({ "type": "search", "cmd": command, "query": query, "path": path }),
-        CommandAction::Unknown { command } => json!({ "type": "unknown", "cmd": command }),
-    }
 }
 
 /// The reply to the engine; none for requests that this protocol does not support.
@@ -150,7 +142,7 @@ mod tests {
 
     #[test]
     fn a_command_is_asked_about_with_what_it_is() {
-        let form = form(&JsonRpcId::Number(7), &command()).unwrap();
+        let form = form(&JsonRpcId::Number(7), &command(), &[]).unwrap();
         assert_eq!(form["codex_elicitation"], "exec-approval");
         assert_eq!(form["codex_mcp_tool_call_id"], "7");
         assert_eq!(form["codex_command"], json!(["/bin/sh", "-c", "rm x"]));
@@ -162,7 +154,7 @@ mod tests {
 
     #[test]
     fn a_plain_form_has_the_members_of_the_protocol_only() {
-        let form = plain_form(&JsonRpcId::Number(7), &command()).unwrap();
+        let form = plain_form(&JsonRpcId::Number(7), &command(), &[]).unwrap();
         let names: Vec<_> = form.as_object().unwrap().keys().collect();
         assert_eq!(names, ["message", "requestedSchema", "mode", "_meta"]);
         assert_eq!(form["_meta"]["codex_elicitation"], "exec-approval");

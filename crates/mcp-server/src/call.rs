@@ -4,10 +4,11 @@ use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
-use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnStatus};
+use codex_app_server_protocol::v2::{ThreadItem, ThreadStartResponse, Turn, TurnStatus};
 use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_client::ClientError;
 use codex_json_rpc::{Error, JsonRpcId};
+use codex_protocol::Event;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -131,14 +132,14 @@ async fn start_thread(
 ) -> Result<PlannedTurn, CallError> {
     let params: StartParams = read(arguments)?;
     let started = server.engine.call("thread/start", &params.thread()).await?;
-    let thread = started["thread"]["id"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
+    let started: ThreadStartResponse = serde_json::from_value(started)
+        .map_err(|error| CallError::Arguments(format!("the thread cannot be read: {error}")))?;
+    let thread = started.thread.id.clone();
     let reads_events = server.state().reads_events;
-    if has_events(reads_events, request) {
-        let event = events::configured(&thread, &started);
-        send_event(server, request.responder.id(), &thread, event).await;
+    if has_events(reads_events, request)
+        && let Some(event) = events::configured(&started)
+    {
+        send_event(server, request.responder.id(), &thread, &event).await;
     }
     let prompt = params.prompt;
     Ok(PlannedTurn { thread, prompt })
@@ -234,8 +235,8 @@ pub(crate) async fn notified(server: &Arc<McpAdapter>, notification: &ServerNoti
 
 /// What the client of a call is told about a notification.
 struct CallEffects {
-    /// The request to name in events; none if the client does not know events.
-    event_request: Option<JsonRpcId>,
+    /// The event, and the request to name in it; none if the client does not know events.
+    event: Option<(JsonRpcId, Event)>,
     /// The token and number of a progress notification.
     progress: Option<(Value, u64)>,
 }
@@ -254,14 +255,17 @@ fn update(
     {
         call.last_message = text.as_str().into_owned();
     }
+    if let ServerNotification::ItemStarted(it) = notification
+        && let ThreadItem::FileChange { id, changes, .. } = &it.item.item
+    {
+        call.last_patch = Some((id.clone(), changes.clone()));
+    }
     let request = call.request();
     let event_request = request.filter(|request| has_events(reads_events, request));
     let event_request = event_request.map(|request| request.responder.id().clone());
+    let event = event_request.zip(events::event(notification, &call.last_message));
     let progress = events::step(notification).and_then(|_| call.next_step());
-    Some(CallEffects {
-        event_request,
-        progress,
-    })
+    Some(CallEffects { event, progress })
 }
 
 async fn send(
@@ -274,14 +278,15 @@ async fn send(
         let params = json!({ "progressToken": token, "progress": step, "message": message });
         server.peer.notify("notifications/progress", params).await;
     }
-    if let (Some(id), Some(event)) = (effects.event_request, events::event(notification)) {
-        send_event(server, &id, thread, event).await;
+    if let Some((id, event)) = effects.event {
+        send_event(server, &id, thread, &event).await;
     }
 }
 
-async fn send_event(server: &McpAdapter, id: &JsonRpcId, thread: &str, mut event: Value) {
-    event["_meta"] = json!({ "requestId": id, "threadId": thread });
-    server.peer.notify(events::METHOD, event).await;
+async fn send_event(server: &McpAdapter, id: &JsonRpcId, thread: &str, event: &Event) {
+    let meta = json!({ "requestId": id, "threadId": thread });
+    let params = json!({ "_meta": meta, "id": event.id, "msg": event.msg });
+    server.peer.notify(events::METHOD, params).await;
 }
 
 /// Replies to the call whose turn has ended.
@@ -324,25 +329,29 @@ pub(crate) async fn answer(server: &McpAdapter, request: &ServerRequest) -> Opti
 
 /// Asks the client, by a request or in the reply to its call. None without an answer.
 async fn ask(server: &McpAdapter, thread: &str, request: &ServerRequest) -> Option<Value> {
-    let (rules, id) = {
+    let (rules, id, changes, reads_events) = {
         let state = server.state();
         let call = state.calls.get(thread)?;
-        match call.request() {
+        let (rules, id) = match call.request() {
             Some(request) => (request.rules, request.responder.id().clone()),
             // Only clients without a handshake leave a call without an open request.
             None => (Rules::Stateless { can_elicit: true }, JsonRpcId::Null),
-        }
+        };
+        (rules, id, call.changes_of(request), state.reads_events)
     };
     match rules {
         Rules::Handshake => {
-            let form = approval::form(&id, request)?;
+            if reads_events && let Some(event) = events::question(request) {
+                send_event(server, &id, thread, &event).await;
+            }
+            let form = approval::form(&id, request, &changes)?;
             let can_elicit = server.state().can_elicit;
             let asked = server.peer.request::<Value>("elicitation/create", form);
             if can_elicit { asked.await.ok() } else { None }
         }
         Rules::Stateless { can_elicit: false } => None,
         Rules::Stateless { can_elicit: true } => {
-            let form = approval::plain_form(&id, request)?;
+            let form = approval::plain_form(&id, request, &changes)?;
             let (answered, reply) = {
                 let mut state = server.state();
                 state.calls.get_mut(thread)?.ask(thread, form)

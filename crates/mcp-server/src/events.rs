@@ -1,9 +1,16 @@
 //! Notifications during a call: events in the form of the first protocol of the engine, and progress. Pure.
 
-use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::v2::{ThreadItem, TurnStatus};
-use codex_shell_command::split_command;
-use serde_json::{Value, json};
+use codex_app_server_protocol::v2::{
+    CommandExecutionApprovalDecision, ThreadItem, ThreadStartResponse, ThreadTokenUsage,
+    TokenUsageBreakdown, Turn, TurnError, TurnPlanStep, TurnPlanStepStatus, TurnStatus,
+};
+use codex_app_server_protocol::{ServerNotification, ServerRequest};
+use codex_projection::{engine_approval, engine_reviewer, engine_sandbox};
+use codex_protocol as v1;
+use codex_protocol::{Event, EventMsg};
+use serde_json::Value;
+
+use crate::item_events::{begun, ended, in_snake_case, parsed, words};
 
 /// The notification with an event, which is also the experimental capability of clients that want events.
 pub(crate) const METHOD: &str = "codex/event";
@@ -37,148 +44,230 @@ pub(crate) fn step(notification: &ServerNotification) -> Option<String> {
     })
 }
 
-fn of_turn(turn: &str, message: Value) -> Value {
-    json!({ "id": turn, "msg": message })
-}
-
 /// The event with the settings of a new thread.
-pub(crate) fn configured(thread: &str, started: &Value) -> Value {
-    of_turn(
-        "",
-        json!({
-            "type": "session_configured",
-            "session_id": thread,
-            "model": started["model"],
-            "model_provider_id": started["modelProvider"],
-            "approval_policy": started["approvalPolicy"],
-            "cwd": started["cwd"],
-            "reasoning_effort": started["reasoningEffort"],
-            "rollout_path": started["thread"]["path"],
-        }),
-    )
+pub(crate) fn configured(started: &ThreadStartResponse) -> Option<Event> {
+    let session_id = v1::ThreadId::parse(&started.thread.id).ok()?;
+    let msg = EventMsg::SessionConfigured(Box::new(v1::SessionConfiguredEvent {
+        session_id,
+        forked_from_id: None,
+        thread_name: None,
+        model: started.model.clone(),
+        model_provider_id: started.model_provider.clone(),
+        service_tier: started.service_tier.clone(),
+        approval_policy: engine_approval(started.approval_policy.clone()),
+        approvals_reviewer: engine_reviewer(started.approvals_reviewer),
+        sandbox_policy: engine_sandbox(started.sandbox.clone()),
+        cwd: started.cwd.clone(),
+        reasoning_effort: started.reasoning_effort.clone(),
+        // Clients of this protocol cannot ask for the history of messages.
+        history_log_id: 0,
+        history_entry_count: 0,
+        initial_messages: None,
+        network_proxy: None,
+        rollout_path: started.thread.path.clone(),
+    }));
+    let id = String::new();
+    Some(Event { id, msg })
 }
 
-/// The event for a notification, if there is one.
-pub(crate) fn event(notification: &ServerNotification) -> Option<Value> {
+/// The event for a notification, if there is one. `last_message` is that of the call.
+pub(crate) fn event(notification: &ServerNotification, last_message: &str) -> Option<Event> {
     use ServerNotification as N;
+    let of_turn = |turn: &String, msg| Event {
+        id: turn.clone(),
+        msg,
+    };
+    let delta = |text: &String| v1::DeltaEvent {
+        delta: text.clone(),
+    };
     Some(match notification {
-        N::TurnStarted(it) => of_turn(
-            &it.turn.id,
-            json!({ "type": "task_started", "turn_id": it.turn.id }),
-        ),
-        N::AgentMessageDelta(it) => of_turn(
+        N::TurnStarted(it) => {
+            let started = v1::TurnStartedEvent {
+                turn_id: it.turn.id.clone(),
+                ..v1::TurnStartedEvent::default()
+            };
+            of_turn(&it.turn.id, EventMsg::TurnStarted(started))
+        }
+        N::AgentMessageDelta(it) => {
+            of_turn(&it.turn_id, EventMsg::AgentMessageDelta(delta(&it.delta)))
+        }
+        N::ReasoningSummaryTextDelta(it) => {
+            of_turn(&it.turn_id, EventMsg::AgentReasoningDelta(delta(&it.delta)))
+        }
+        N::ReasoningTextDelta(it) => of_turn(
             &it.turn_id,
-            json!({ "type": "agent_message_delta", "delta": it.delta }),
+            EventMsg::AgentReasoningRawContentDelta(delta(&it.delta)),
         ),
-        N::ReasoningSummaryTextDelta(it) => of_turn(
-            &it.turn_id,
-            json!({ "type": "agent_reasoning_delta", "delta": it.delta }),
-        ),
-        N::CommandExecutionOutputDelta(it) => of_turn(
-            &it.turn_id,
-            json!({ "type": "exec_command_output_delta", "call_id": it.item_id,
-                    "stream": "stdout", "chunk": it.delta }),
-        ),
-        N::ItemStarted(it) => of_turn(&it.turn_id, begun(&it.item.item)?),
-        N::ItemCompleted(it) => of_turn(&it.turn_id, ended(&it.item.item)?),
+        N::ReasoningSummaryPartAdded(it) => {
+            let part = v1::AgentReasoningSectionBreakEvent {
+                item_id: it.item_id.clone(),
+                summary_index: it.summary_index,
+            };
+            of_turn(&it.turn_id, EventMsg::AgentReasoningSectionBreak(part))
+        }
+        N::CommandExecutionOutputDelta(it) => {
+            let output = v1::ExecCommandOutputDeltaEvent {
+                call_id: it.item_id.clone(),
+                stream: v1::ExecOutputStream::Stdout,
+                chunk: v1::Base64Bytes(it.delta.clone().into_bytes()),
+            };
+            of_turn(&it.turn_id, EventMsg::ExecCommandOutputDelta(output))
+        }
+        N::ItemStarted(it) => of_turn(&it.turn_id, begun(&it.turn_id, &it.item.item)?),
+        N::ItemCompleted(it) => of_turn(&it.turn_id, ended(&it.turn_id, &it.item.item)?),
         N::ThreadTokenUsageUpdated(it) => {
-            let usage = json!(it.token_usage);
-            of_turn(&it.turn_id, json!({ "type": "token_count", "info": usage }))
-        }
-        N::TurnPlanUpdated(it) => of_turn(
-            &it.turn_id,
-            json!({ "type": "plan_update", "explanation": it.explanation, "plan": it.plan }),
-        ),
-        N::Error(it) => {
-            let kind = if it.will_retry {
-                "stream_error"
-            } else {
-                "error"
+            let count = v1::TokenCountEvent {
+                info: Some(engine_usage(&it.token_usage)),
+                rate_limits: None,
             };
-            of_turn(
-                &it.turn_id,
-                json!({ "type": kind, "message": it.error.message }),
-            )
+            of_turn(&it.turn_id, EventMsg::TokenCount(count))
         }
-        N::TurnCompleted(it) => {
-            let message = match it.turn.status {
-                TurnStatus::Interrupted => {
-                    json!({ "type": "turn_aborted", "turn_id": it.turn.id, "reason": "interrupted" })
-                }
-                _ => json!({ "type": "task_complete", "turn_id": it.turn.id }),
+        N::TurnPlanUpdated(it) => {
+            let step = |step: &TurnPlanStep| v1::PlanStep {
+                step: step.step.clone(),
+                status: match step.status {
+                    TurnPlanStepStatus::Pending => v1::StepStatus::Pending,
+                    TurnPlanStepStatus::InProgress => v1::StepStatus::InProgress,
+                    TurnPlanStepStatus::Completed => v1::StepStatus::Completed,
+                },
             };
-            of_turn(&it.turn.id, message)
+            let plan = v1::UpdatePlan {
+                explanation: it.explanation.clone(),
+                plan: it.plan.iter().map(step).collect(),
+            };
+            of_turn(&it.turn_id, EventMsg::PlanUpdate(plan))
         }
+        N::TurnDiffUpdated(it) => {
+            let diff = v1::TurnDiffEvent {
+                unified_diff: it.diff.clone(),
+                relative_diff: None,
+            };
+            of_turn(&it.turn_id, EventMsg::TurnDiff(diff))
+        }
+        N::Warning(it) => {
+            let warning = v1::WarningEvent {
+                message: it.message.clone(),
+            };
+            of_turn(&String::new(), EventMsg::Warning(warning))
+        }
+        N::Error(it) => of_turn(&it.turn_id, failure(&it.error, it.will_retry)),
+        N::TurnCompleted(it) => of_turn(&it.turn.id, turn_end(&it.turn, last_message)),
         _ => return None,
     })
 }
 
-fn begun(item: &ThreadItem) -> Option<Value> {
-    Some(match item {
-        ThreadItem::CommandExecution {
-            id, command, cwd, ..
-        } => {
-            let command = split_command(command).unwrap_or_else(|| vec![command.clone()]);
-            json!({ "type": "exec_command_begin", "call_id": id, "command": command, "cwd": cwd })
-        }
-        ThreadItem::FileChange { id, changes, .. } => {
-            json!({ "type": "patch_apply_begin", "call_id": id, "changes": changes })
-        }
-        ThreadItem::McpToolCall {
-            id,
-            server,
-            tool,
-            arguments,
-            ..
-        } => {
-            let invocation = json!({ "server": server, "tool": tool, "arguments": arguments });
-            json!({ "type": "mcp_tool_call_begin", "call_id": id, "invocation": invocation })
-        }
-        _ => return None,
+/// The event with a question about a command, besides the question itself.
+pub(crate) fn question(question: &ServerRequest) -> Option<Event> {
+    let ServerRequest::CommandExecutionRequestApproval(it) = question else {
+        return None;
+    };
+    let actions = it.command_actions.iter().flatten();
+    let decisions = it.available_decisions.as_ref();
+    let asked = v1::ExecApprovalRequestEvent {
+        call_id: it.item_id.clone(),
+        approval_id: it.approval_id.clone(),
+        turn_id: it.turn_id.clone(),
+        command: words(it.command.as_deref()?),
+        cwd: it.cwd.clone().unwrap_or_default(),
+        reason: it.reason.clone(),
+        engine_notice: it.engine_notice.clone(),
+        justification: it.justification.clone(),
+        network_approval_context: None,
+        proposed_execpolicy_amendment: it.proposed_execpolicy_amendment.clone(),
+        proposed_network_policy_amendments: it.proposed_network_policy_amendments.clone(),
+        additional_permissions: None,
+        skill_metadata: None,
+        available_decisions: decisions.map(|all| all.iter().map(engine_decision).collect()),
+        parsed_cmd: actions.map(parsed).collect(),
+        environment: None,
+    };
+    Some(Event {
+        id: it.turn_id.clone(),
+        msg: EventMsg::ExecApprovalRequest(Box::new(asked)),
     })
 }
 
-fn ended(item: &ThreadItem) -> Option<Value> {
-    Some(match item {
-        ThreadItem::UserMessage { content, .. } => {
-            let texts = content.iter().filter_map(|part| match part {
-                codex_app_server_protocol::v2::UserInput::Text { text, .. } => Some(text.as_str()),
-                _ => None,
-            });
-            json!({ "type": "user_message", "message": texts.collect::<Vec<_>>().join("\n") })
-        }
-        ThreadItem::AgentMessage { text, .. } => {
-            json!({ "type": "agent_message", "message": text.as_str() })
-        }
-        ThreadItem::Reasoning { summary, .. } if !summary.is_empty() => {
-            json!({ "type": "agent_reasoning", "text": summary.join("\n\n") })
-        }
-        ThreadItem::CommandExecution {
-            id,
-            exit_code,
-            aggregated_output,
-            ..
-        } => {
-            let output = aggregated_output
-                .as_ref()
-                .map(|output| output.as_str().into_owned());
-            json!({ "type": "exec_command_end", "call_id": id, "exit_code": exit_code,
-                    "aggregated_output": output.unwrap_or_default() })
-        }
-        ThreadItem::FileChange { id, status, .. } => {
-            let success = *status == codex_app_server_protocol::v2::PatchApplyStatus::Completed;
-            json!({ "type": "patch_apply_end", "call_id": id, "success": success })
-        }
-        ThreadItem::McpToolCall { id, result, .. } => {
-            json!({ "type": "mcp_tool_call_end", "call_id": id, "result": result })
-        }
-        _ => return None,
-    })
+fn engine_decision(decision: &CommandExecutionApprovalDecision) -> v1::ReviewDecision {
+    use CommandExecutionApprovalDecision as D;
+    match decision.clone() {
+        D::Accept => v1::ReviewDecision::Approved,
+        D::AcceptForSession => v1::ReviewDecision::ApprovedForSession,
+        D::AcceptWithExecpolicyAmendment {
+            execpolicy_amendment,
+        } => v1::ReviewDecision::ApprovedExecpolicyAmendment {
+            proposed_execpolicy_amendment: execpolicy_amendment,
+        },
+        D::ApplyNetworkPolicyAmendment {
+            network_policy_amendment,
+        } => v1::ReviewDecision::NetworkPolicyAmendment {
+            network_policy_amendment,
+        },
+        D::Decline => v1::ReviewDecision::Denied,
+        D::Cancel => v1::ReviewDecision::Abort,
+    }
+}
+
+fn turn_end(turn: &Turn, last_message: &str) -> EventMsg {
+    match turn.status {
+        TurnStatus::Interrupted => EventMsg::TurnAborted(v1::TurnAbortedEvent {
+            turn_id: Some(turn.id.clone()),
+            reason: v1::TurnAbortReason::Interrupted,
+            completed_at: None,
+            duration_ms: None,
+            usage: None,
+        }),
+        _ => EventMsg::TurnComplete(v1::TurnCompleteEvent {
+            turn_id: turn.id.clone(),
+            last_agent_message: Some(last_message.to_owned()).filter(|text| !text.is_empty()),
+            error: None,
+            response_id: None,
+            completed_at: None,
+            duration_ms: None,
+            usage: None,
+        }),
+    }
+}
+
+fn failure(error: &TurnError, will_retry: bool) -> EventMsg {
+    let info = error.codex_error_info.as_ref();
+    let info = info.and_then(|info| serde_json::to_value(info).ok());
+    let info = info.and_then(|info| serde_json::from_value(in_snake_case(&info)).ok());
+    let message = error.message.clone();
+    if will_retry {
+        EventMsg::StreamError(v1::StreamErrorEvent {
+            message,
+            codex_error_info: info,
+            additional_details: error.additional_details.clone(),
+        })
+    } else {
+        EventMsg::Error(v1::ErrorEvent {
+            message,
+            codex_error_info: info,
+            exceeded_limit: None,
+        })
+    }
+}
+
+fn engine_usage(usage: &ThreadTokenUsage) -> v1::TokenUsageInfo {
+    let engine = |tokens: &TokenUsageBreakdown| v1::TokenUsage {
+        input_tokens: tokens.input_tokens,
+        cached_input_tokens: tokens.cached_input_tokens,
+        cache_write_input_tokens: tokens.cache_write_input_tokens.unwrap_or_default(),
+        output_tokens: tokens.output_tokens,
+        reasoning_output_tokens: tokens.reasoning_output_tokens,
+        total_tokens: tokens.total_tokens,
+    };
+    v1::TokenUsageInfo {
+        total_token_usage: engine(&usage.total),
+        last_token_usage: engine(&usage.last),
+        model_context_window: usage.model_context_window,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn events_are_for_clients_that_ask_and_known_ones() {

@@ -5,12 +5,14 @@
 //! elicitations. Clients without elicitation refuse them, and every other request of the engine is declined.
 //!
 //! Code map. `server` is the table of methods, `call` the life of one call, `active_call` its state, `tools` the params
-//! and results of the tools, `revision` the rules of the revisions, `approval` and `events` pure functions between the two vocabularies.
+//! and results of the tools, `revision` the rules of the revisions, `approval`,
+//! `events` and `item_events` pure functions between the two vocabularies.
 
 mod active_call;
 mod approval;
 mod call;
 mod events;
+mod item_events;
 mod revision;
 mod server;
 mod tools;
