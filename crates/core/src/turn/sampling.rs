@@ -105,12 +105,13 @@ impl RunningTurn<'_> {
         let hooks = self.after_response(&read).await;
         // Also after a failure: the effects of the tools have happened, and the model must know.
         self.record_outputs(calls).await;
-        let completed = read?;
-        hooks?;
-        tracing::debug!(response = completed.response_id, "the model has answered");
+        // A turn that was stopped while its calls ran is stopped, however the response ended before.
         if self.scope.stop.is_stopped() {
             return Err(TurnError::Stopped);
         }
+        let completed = read?;
+        hooks?;
+        tracing::debug!(response = completed.response_id, "the model has answered");
         self.scope.diff.emit(self.emitter).await;
         if let Some(id) = &completed.response_id {
             self.conversation.mark_response(id);

@@ -1,6 +1,6 @@
 //! Stopping a turn, beside what holds at every stage.
 
-use codex_model_client::ModelEvent;
+use codex_model_client::{ModelError, ModelEvent};
 use codex_protocol::*;
 
 use crate::support::*;
@@ -52,4 +52,23 @@ async fn shutting_down_ends_the_turn_and_then_the_thread() {
     driver.assert_ends();
     assert!(driver.events.next().await.is_none());
     assert!(driver.thread.submit(Op::Interrupt).await.is_err());
+}
+
+#[tokio::test]
+async fn turn_that_is_stopped_while_its_calls_run_is_stopped_however_the_answer_ended() {
+    let mut driver = Driver::new().await;
+    let reply = vec![
+        Ok(ModelEvent::ItemDone(script("held x", "call"))),
+        Err(ModelError::ContextWindowExceeded),
+    ];
+    driver.model.push(ModelReply::Events(reply));
+    driver.say("hi").await;
+    driver
+        .until(|msg| matches!(msg, EventMsg::ExecCommandBegin(_)))
+        .await;
+    driver.submit(Op::Interrupt).await;
+    let over = driver.turn_over().await;
+    assert!(matches!(over.msg, EventMsg::TurnAborted(_)), "{over:?}");
+    assert_eq!(driver.count("error"), 0, "{:?}", driver.names());
+    driver.assert_ends();
 }
