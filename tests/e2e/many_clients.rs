@@ -2,11 +2,12 @@
 //! when a client leaves.
 
 use codex_test_support::{HttpReply, ModelServer, WebSocket, sse};
+use futures::future::join_all;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpStream;
 
-use crate::listeners::Listening;
+use crate::listeners::{Listening, start_turn};
 use crate::setup::scripted_home;
 
 type WebSocketClient = WebSocket<TcpStream>;
@@ -212,4 +213,38 @@ async fn a_question_waits_for_a_client_when_the_last_one_has_left() {
     // The one who left hears of the thread, and nothing of its turns.
     let status = owner.wait_for("thread/status/changed").await.unwrap();
     assert_eq!(status["params"]["threadId"], thread);
+}
+
+#[tokio::test]
+async fn clients_that_resume_a_stored_thread_at_once_share_it() {
+    let replies = [sse::text("before"), sse::text("after")];
+    let model = ModelServer::start(replies.map(|events| HttpReply::stream(&events)));
+    let model = model.await.unwrap();
+    let home = scripted_home(&model, "");
+    let arguments = ["--listen", "ws://127.0.0.1:0"];
+    let thread = {
+        let server = Listening::start(home.path(), &arguments).await;
+        let mut client = server.connect().await;
+        let (thread, _) = start_turn(&mut client, "hi").await;
+        client.wait_for("turn/completed").await.unwrap();
+        thread
+    };
+    let server = Listening::start(home.path(), &arguments).await;
+    let mut clients = Vec::new();
+    for _ in 0..8 {
+        clients.push(server.connect().await);
+    }
+    let resume =
+        |client| WebSocketClient::call(client, "thread/resume", json!({ "threadId": thread }));
+    for resumed in join_all(clients.iter_mut().map(resume)).await {
+        assert_eq!(resumed.unwrap()["result"]["thread"]["id"], thread);
+    }
+    let input = json!([{ "type": "text", "text": "go on" }]);
+    let params = json!({ "threadId": thread, "input": input });
+    clients[0].call("turn/start", params).await.unwrap();
+    for mut client in clients {
+        let ended = client.wait_for("turn/completed").await.unwrap();
+        assert_eq!(ended["params"]["turn"]["status"], "completed", "{ended}");
+        client.finish().await.unwrap();
+    }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{SkillsChangedNotification, ThreadStatus};
@@ -12,7 +12,7 @@ use codex_plugins::FolderReads;
 use codex_protocol::Release;
 use codex_thread_state::ThreadState;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, OwnedMutexGuard};
 
 use crate::client_hooks::ClientHookRegistry;
 use crate::client_tokens::ClientTokens;
@@ -31,6 +31,8 @@ pub struct AppServer {
     host: Arc<dyn Host>,
     clients: Arc<Clients>,
     threads: Mutex<HashMap<String, ThreadHandle>>,
+    /// Threads that are being loaded.
+    loading: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
     questions: Mutex<HashMap<i64, ThreadHandle>>,
     own_requests: Arc<OpenRequests>,
     client_hooks: Arc<ClientHookRegistry>,
@@ -65,6 +67,7 @@ impl AppServer {
             own_requests,
             clients: Arc::default(),
             threads: Mutex::default(),
+            loading: Mutex::default(),
             folder_reads: Arc::default(),
             updates_marketplaces: AtomicBool::new(false),
             questions: Mutex::default(),
@@ -199,6 +202,21 @@ impl AppServer {
 
     pub(crate) fn add_thread(&self, id: String, thread: ThreadHandle) {
         self.threads.lock().insert(id, thread);
+    }
+
+    /// Waits until no other client loads a thread. It is loaded before the result is dropped.
+    pub(crate) async fn begin_loading(&self, id: &str) -> OwnedMutexGuard<()> {
+        let loading = {
+            let mut all = self.loading.lock();
+            all.retain(|_, loading| loading.strong_count() > 0);
+            let known = all.get(id).and_then(Weak::upgrade);
+            known.unwrap_or_else(|| {
+                let loading = Arc::default();
+                all.insert(id.to_owned(), Arc::downgrade(&loading));
+                loading
+            })
+        };
+        loading.lock_owned().await
     }
 
     pub(crate) fn remove_thread(&self, id: &str) {

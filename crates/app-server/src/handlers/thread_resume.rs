@@ -57,8 +57,10 @@ pub(super) async fn resume(
         None,
     )
     .await?;
-    if let Some(thread) = server.thread(source.history.meta.id.as_str()) {
-        // The path belongs to a loaded thread.
+    let id = source.history.meta.id.as_str();
+    let _loading = server.begin_loading(id).await;
+    if let Some(thread) = server.thread(id) {
+        // The path belongs to a loaded thread, or another client has loaded it meanwhile.
         return Ok(join(thread, params));
     }
     let settings = settings::with_stored(settings, &params, &source.history);
