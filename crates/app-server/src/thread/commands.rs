@@ -130,7 +130,7 @@ impl Actor {
         let root = params.root_turn_id.clone();
         let dialect = reply.connection().dialect();
         let id = uuid::Uuid::now_v7().to_string();
-        match self.begin_turn(id, params).await {
+        match self.begin_turn(id, params, false).await {
             Ok(id) => {
                 self.started_by_client();
                 if self.facts.preview.is_empty() && self.facts.path.is_some() {
@@ -168,6 +168,7 @@ impl Actor {
         &mut self,
         id: String,
         mut params: TurnStartParams,
+        is_queued: bool,
     ) -> Result<String, Failure> {
         let place = RequestedPlace::of_turn(&params);
         place.check(&self.server)?;
@@ -188,6 +189,7 @@ impl Actor {
                     namespace: answered.namespace,
                     output: answered.output,
                 }),
+                is_kept: is_queued,
                 ..TurnInput::default()
             },
             output_schema: params.output_schema,

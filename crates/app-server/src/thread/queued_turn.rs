@@ -34,7 +34,7 @@ impl Actor {
             responsesapi_client_metadata: message.responsesapi_client_metadata,
             ..TurnStartParams::default()
         };
-        match self.begin_turn(turn, params).await {
+        match self.begin_turn(turn, params, true).await {
             Ok(turn) => {
                 self.handover_begun(handed_over, &turn);
                 Ok(Some(turn))

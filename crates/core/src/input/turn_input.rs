@@ -23,6 +23,8 @@ pub struct TurnInput {
     pub hidden: Vec<ResponseItem>,
     /// Its copy on disk, until the file of the thread has it.
     pub saved: Option<Arc<SavedInput>>,
+    /// Whether the caller keeps it until the file of the thread has it, so that it needs no copy.
+    pub is_kept: bool,
 }
 
 /// The output of a tool of the client that the model did not call.
@@ -75,6 +77,7 @@ impl From<&TurnInput> for ObservedTurnInput {
             tool_output,
             hidden,
             saved: _,
+            is_kept: _,
         } = input.clone();
         Self {
             items,
@@ -107,6 +110,7 @@ impl From<ObservedTurnInput> for TurnInput {
             }),
             hidden,
             saved: None,
+            is_kept: false,
         }
     }
 }

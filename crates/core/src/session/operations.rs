@@ -207,7 +207,7 @@ impl SessionActor {
 
     /// Keeps accepted input on disk until the file of the thread has it. What cannot be kept is taken all the same.
     fn save_input(&self, turn: &str, input: &mut TurnInput) {
-        if input.is_of_client() {
+        if input.is_of_client() && !input.is_kept {
             self.save(turn, input);
         }
     }
