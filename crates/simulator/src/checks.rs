@@ -2,6 +2,7 @@
 
 mod commands;
 mod conversation;
+mod history;
 mod stored;
 
 use crate::plan::Plan;
@@ -33,6 +34,10 @@ pub(crate) fn check(plan: &Plan, outcome: &SimulationOutcome) -> Vec<Problem> {
     commands::check(plan, &outcome.entries, &mut problems);
     if outcome.failure.is_none() {
         stored::check(plan, &outcome.entries, &mut problems);
+        // What a full disk has lost, clients are warned about.
+        if plan.full_disk.is_none() {
+            history::check(&stored::kept(plan, &outcome.entries), &mut problems);
+        }
     }
     problems
 }

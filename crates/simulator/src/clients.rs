@@ -1,6 +1,6 @@
 //! The simulated clients: each has a connection, does what the plan says, and answers questions as it likes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,27 +12,36 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::connections::connect;
-use crate::machine::SeededRandom;
-use crate::plan::{Action, ActionKind, PlannedClient};
+use crate::machine::{self, SeededRandom};
+use crate::plan::{Action, ActionKind, Kill, PlannedClient};
 use crate::record::{self, RecordKind};
 
 /// What clients know together: each names threads that others have started.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct SharedKnowledge {
     pub threads: Vec<String>,
     /// The running turn of each thread, as far as a client knows.
     turns: BTreeMap<String, String>,
     /// Ids of questions.
     questions: Vec<Value>,
+    /// Which connection was asked which of them.
+    asked: BTreeSet<(u64, String)>,
+    /// Connections that answer the next question of others.
+    strangers: Vec<(u64, Input)>,
     connections: u64,
+    /// How the process is killed.
+    kill: Option<Kill>,
+    /// The moments so far of the kind that it is killed at.
+    moments: u64,
 }
 
 impl SharedKnowledge {
     /// Of processes before. The numbers of connections are above `connections`.
-    pub(crate) fn new(threads: Vec<String>, connections: u64) -> Self {
+    pub(crate) fn new(threads: Vec<String>, connections: u64, kill: Option<Kill>) -> Self {
         Self {
             threads,
             connections,
+            kill,
             ..Self::default()
         }
     }
@@ -58,10 +67,13 @@ pub(crate) struct SimulatedClient {
     pub has_two_engines: bool,
 }
 
+/// Where a connection writes.
+type Input = Arc<tokio::sync::Mutex<WriteHalf<DuplexStream>>>;
+
 /// The open connection of a client.
 struct OpenConnection {
     number: u64,
-    input: Arc<tokio::sync::Mutex<WriteHalf<DuplexStream>>>,
+    input: Input,
     reader: JoinHandle<()>,
     next_id: u64,
 }
@@ -139,22 +151,27 @@ impl SimulatedClient {
                 // It may have been asked, and not know yet.
                 return;
             }
-            let question = {
-                let knowledge = locked(&self.knowledge);
-                let last = knowledge.questions.last();
-                // The last one may still be open.
-                let last = last.filter(|_| number.is_multiple_of(2));
-                last.or_else(|| pick(&knowledge.questions, number)).cloned()
-            };
-            // The next number is a question that is asked soon.
-            let id = question.unwrap_or(json!(0));
-            let answer = json!({ "id": id, "result": { "decision": "accept" } });
-            return connection.send(&answer).await;
+            if let Some(id) = self.question_of_others(connection, number) {
+                connection.send(&accepted(&id)).await;
+            }
+            return;
         }
         let Some((method, params)) = self.request(action) else {
             return;
         };
         connection.request(method, &params).await;
+    }
+
+    /// The id of a question that has been asked, or none if the connection will answer the next one.
+    fn question_of_others(&self, connection: &OpenConnection, number: u64) -> Option<Value> {
+        let mut knowledge = locked(&self.knowledge);
+        if !number.is_multiple_of(4) {
+            let input = Arc::clone(&connection.input);
+            knowledge.strangers.push((connection.number, input));
+            return None;
+        }
+        let id = pick(&knowledge.questions, number).cloned();
+        Some(id.unwrap_or(json!(0)))
     }
 
     /// The request of an action, or none if there is nothing to do it with.
@@ -193,7 +210,11 @@ impl SimulatedClient {
         }
         let thread = pick(&knowledge.threads, number >> 8)?;
         let turn = knowledge.turns.get(thread);
-        let text = format!("message {}-{number:x}", action.phase);
+        let mut text = format!("message {}-{number:x}", action.phase);
+        if number.is_multiple_of(8) {
+            // It does not fit into a page of a file.
+            text.push_str(&" long".repeat(2000));
+        }
         let input = json!([{ "type": "text", "text": text }]);
         let of_thread = json!({ "threadId": thread });
         Some(match action.kind {
@@ -258,6 +279,10 @@ impl SimulatedClient {
     }
 }
 
+fn accepted(question: &Value) -> Value {
+    json!({ "id": question, "result": { "decision": "accept" } })
+}
+
 fn pick<T>(values: &[T], number: u64) -> Option<&T> {
     let length = values.len() as u64;
     (length > 0).then(|| &values[(number % length) as usize])
@@ -287,10 +312,21 @@ async fn send(
     let _ = input.write_all(line.as_bytes()).await;
 }
 
+/// Answers a question of others, unless the connection turns out to be asked too.
+async fn answer_as_stranger(knowledge: Knowledge, connection: u64, input: Input, id: Value) {
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    let is_asked = locked(&knowledge)
+        .asked
+        .contains(&(connection, id.to_string()));
+    if !is_asked {
+        send(connection, &input, &accepted(&id)).await;
+    }
+}
+
 /// The side of a client that reads.
 struct Reading {
     number: u64,
-    input: Arc<tokio::sync::Mutex<WriteHalf<DuplexStream>>>,
+    input: Input,
     knowledge: Knowledge,
     seed: u64,
     delay: u64,
@@ -303,6 +339,7 @@ impl Reading {
             record::add(RecordKind::Received, self.number, &line);
             let message: Value = serde_json::from_str(&line).unwrap_or_default();
             self.learn(&message);
+            self.note_moment(&message);
             if message["method"].is_string() && !message["id"].is_null() {
                 self.answer(message);
             }
@@ -327,8 +364,35 @@ impl Reading {
                 knowledge.turns.insert(thread, turn.to_owned());
             }
             Some("turn/completed") => drop(knowledge.turns.remove(&thread)),
-            Some(_) if !message["id"].is_null() => knowledge.questions.push(message["id"].clone()),
+            Some(method) if !message["id"].is_null() => {
+                let id = &message["id"];
+                knowledge.asked.insert((self.number, id.to_string()));
+                if !method.ends_with("requestApproval") {
+                    return;
+                }
+                knowledge.questions.push(id.clone());
+                for (stranger, input) in std::mem::take(&mut knowledge.strangers) {
+                    let asked = Arc::clone(&self.knowledge);
+                    tokio::spawn(answer_as_stranger(asked, stranger, input, id.clone()));
+                }
+            }
             _ => {}
+        }
+    }
+
+    /// The kill of the process may be counted from here.
+    fn note_moment(&self, message: &Value) {
+        let mut knowledge = locked(&self.knowledge);
+        let Some(kill) = knowledge.kill else {
+            return;
+        };
+        if let Some(moment) = kill.since
+            && moment.kind.is_told_by(message)
+        {
+            if moment.number == knowledge.moments {
+                machine::kill_after(kill.after);
+            }
+            knowledge.moments += 1;
         }
     }
 
@@ -346,6 +410,9 @@ impl Reading {
         let method = message["method"].as_str().unwrap_or_default();
         let answer = if method.ends_with("requestApproval") && !random.chance(1, 10) {
             json!({ "id": message["id"], "result": { "decision": decision } })
+        } else if method == "item/tool/requestUserInput" && !random.chance(1, 10) {
+            let answers = json!({ "one": { "answers": ["this"] } });
+            json!({ "id": message["id"], "result": { "answers": answers } })
         } else {
             let error = json!({ "code": -32601, "message": "not shown" });
             json!({ "id": message["id"], "error": error })

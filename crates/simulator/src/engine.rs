@@ -64,7 +64,7 @@ pub(crate) fn prepare_files(asks: bool) -> std::io::Result<()> {
     std::fs::create_dir_all(folder.join("work"))?;
     let policy = if asks { "untrusted" } else { "never" };
     let settings = "sandbox_mode = \"danger-full-access\"\nmodel = \"gpt-5.3-codex\"\nmodel_provider = \"simulated\"\n\
-         [features]\ngoals = true\n[model_providers.simulated]\nname = \"Simulated\"\n\
+         [features]\ngoals = true\ndefault_mode_request_user_input = true\n[model_providers.simulated]\nname = \"Simulated\"\n\
          base_url = \"http://127.0.0.1:9/v1\"\nwire_api = \"responses\"\nstream_max_retries = 2\n";
     let settings = format!("approval_policy = \"{policy}\"\n{settings}");
     std::fs::write(folder.join("home/config.toml"), settings)
@@ -135,6 +135,11 @@ async fn serve(request: ProcessRequest) {
         threads,
         ..
     } = request;
+    let begin = Instant::now();
+    if engine > 0 {
+        let wait = plan.second_begins.get(phase).copied().unwrap_or_default();
+        tokio::time::sleep_until(begin + Duration::from_millis(wait)).await;
+    }
     let server = server(plan.seed).await;
     if phase >= plan.phases() {
         audit(&server, &threads).await;
@@ -144,8 +149,8 @@ async fn serve(request: ProcessRequest) {
     let knowledge: Knowledge = Arc::new(Mutex::new(SharedKnowledge::new(
         threads,
         phase as u64 * 1000 + engine as u64 * record::CONNECTIONS,
+        plan.kill(phase, engine),
     )));
-    let begin = Instant::now();
     let mut clients = Vec::new();
     let mut last = 0;
     for (number, client) in plan.clients.iter().enumerate() {

@@ -80,7 +80,7 @@ impl SimulatedModel {
 
     fn answer(&self, request: &ModelRequest) -> (SeededRandom, u64, String) {
         let input = serde_json::to_value(&request.input).unwrap_or_default();
-        let message = last_message(&input);
+        let message = messages(&input).next().unwrap_or_default();
         let mut requests = self.requests.lock();
         let count = requests.entry(message.clone()).or_default();
         *count += 1;
@@ -90,8 +90,8 @@ impl SimulatedModel {
     }
 }
 
-/// The text of the last message of the user that is no part of the context.
-fn last_message(input: &Value) -> String {
+/// The texts of messages of the user that are no part of the context, the last one first.
+fn messages(input: &Value) -> impl Iterator<Item = String> {
     let items = input.as_array().into_iter().flatten().rev();
     let texts = items
         .filter(|item| item["role"] == "user")
@@ -100,11 +100,13 @@ fn last_message(input: &Value) -> String {
             content.filter_map(|part| part["text"].as_str())
         });
     let own = |text: &&str| text.starts_with("message ");
-    texts
-        .filter(own)
-        .map(str::to_owned)
-        .next()
-        .unwrap_or_default()
+    texts.filter(own).map(str::to_owned)
+}
+
+/// What no other message begins with.
+pub(crate) fn name(message: &str) -> String {
+    let words: Vec<&str> = message.split(' ').take(2).collect();
+    words.join(" ")
 }
 
 impl Model for SimulatedModel {
@@ -123,7 +125,10 @@ impl Model for SimulatedModel {
     fn stream(&self, request: ModelRequest) -> BoxFuture<'static, Result<ModelStream, ModelError>> {
         let (mut random, count, message) = self.answer(&request);
         let tools = serde_json::to_value(&*request.tools).unwrap_or_default();
-        let asked = json!({ "message": message, "count": count });
+        let input = serde_json::to_value(&request.input).unwrap_or_default();
+        let history: Vec<String> = messages(&input).map(|text| name(&text)).collect();
+        let thread = &request.context.thread_id;
+        let asked = json!({ "thread": thread, "message": name(&message), "count": count, "history": history });
         record::add(RecordKind::Model, 0, &asked.to_string());
         let wait = delay(&mut random);
         let refused = match random.below(24) {
@@ -257,13 +262,17 @@ fn has_tool(tools: &Value, name: &str) -> bool {
 fn call(random: &mut SeededRandom, unique: &str, tools: &Value, steps: &mut Vec<Step>) {
     // No two commands are the same, so each may run once.
     let command = format!("simulated {unique} {}", random.below(8));
-    let (name, arguments) = match random.below(12) {
+    let option = json!({ "label": "this", "description": "nothing else" });
+    let question =
+        json!({ "id": "one", "header": "One", "question": "Which?", "options": [option] });
+    let (name, arguments) = match random.below(14) {
         0 => (
             "update_plan",
             json!({ "plan": [{ "step": "one", "status": "in_progress" }] }),
         ),
         1 => ("no_such_tool", json!({})),
         2 => ("shell_command", json!({ "command": 7 })),
+        3 | 4 => ("request_user_input", json!({ "questions": [question] })),
         _ if has_tool(tools, "exec_command") => {
             let wait = if random.chance(1, 2) { 500 } else { 20_000 };
             (

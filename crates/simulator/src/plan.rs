@@ -2,6 +2,7 @@
 //! down, so that a part of it can be left out.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::machine::SeededRandom;
 
@@ -17,9 +18,8 @@ pub(crate) struct Plan {
     pub clients: Vec<PlannedClient>,
     /// What they do, in the order of phases and times.
     pub actions: Vec<Action>,
-    /// The effect on files after which the process of each phase is killed. The last phase is not killed, and after it all that must
-    /// be stored is looked at.
-    pub kills: Vec<u64>,
+    /// When the process of each phase is killed. The last phase is not killed, and after it all that must be stored is looked at.
+    pub kills: Vec<Kill>,
     /// When the disk has no room in the last phase.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_disk: Option<FullDisk>,
@@ -29,6 +29,67 @@ pub(crate) struct Plan {
     /// Whether two processes serve the home folder: each client uses one of them, and a kill ends one of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_two_engines: bool,
+    /// When the second of two processes begins, by phase: milliseconds after the first one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub second_begins: Vec<u64>,
+}
+
+/// The kill of a process: after so many effects on files, since its begin or since a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Kill {
+    pub after: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Moment>,
+}
+
+/// What clients were told when something that must last has just been done, or is about to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Moment {
+    pub kind: MomentKind,
+    /// The number of such moments before it, in the process.
+    pub number: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum MomentKind {
+    TurnStarted,
+    TurnCompleted,
+    ItemCompleted,
+    /// The end of an item that is a message of a user, which its file has.
+    MessageStored,
+    QueueChanged,
+    QuestionSettled,
+    Reply,
+}
+
+impl MomentKind {
+    const ALL: [Self; 7] = [
+        Self::TurnStarted,
+        Self::TurnCompleted,
+        Self::ItemCompleted,
+        Self::MessageStored,
+        Self::QueueChanged,
+        Self::QuestionSettled,
+        Self::Reply,
+    ];
+
+    /// Whether a message to a client is such a moment.
+    #[must_use]
+    pub(crate) fn is_told_by(self, message: &Value) -> bool {
+        let expected = match self {
+            Self::TurnStarted => "turn/started",
+            Self::TurnCompleted => "turn/completed",
+            Self::MessageStored if message["params"]["item"]["type"] != "userMessage" => {
+                return false;
+            }
+            Self::ItemCompleted | Self::MessageStored => "item/completed",
+            Self::QueueChanged => "thread/queue/changed",
+            Self::QuestionSettled => "serverRequest/resolved",
+            Self::Reply => return !message["result"].is_null(),
+        };
+        message["method"] == expected
+    }
 }
 
 /// The effects on files that need room and find none.
@@ -131,11 +192,12 @@ const WEIGHTS: [(ActionKind, u64); 26] = [
 const RELEASES: [&str; 4] = ["0.117", "0.140", "0.169", "0.171"];
 
 /// What two clients of different processes do with the same thread, and how often at most.
-const SHARED_WORK: [(ActionKind, u64); 5] = [
+const SHARED_WORK: [(ActionKind, u64); 6] = [
     (ActionKind::ResumeThread, 1),
     (ActionKind::StartTurn, 2),
     (ActionKind::AddToQueue, 2),
-    (ActionKind::StartQueue, 1),
+    (ActionKind::StartQueue, 3),
+    (ActionKind::ListQueue, 1),
     (ActionKind::Steer, 1),
 ];
 
@@ -150,8 +212,7 @@ impl Plan {
             .collect::<Vec<_>>();
         let mut kills = Vec::new();
         for _ in 0..random.below(3) {
-            let scale = random.below(11);
-            kills.push(1 + random.below(1 << scale));
+            kills.push(kill(&mut random));
         }
         let mut actions = Vec::new();
         for phase in 0..=kills.len() {
@@ -166,6 +227,21 @@ impl Plan {
                     kind: ActionKind::StartThread,
                     number: random.next() >> 16,
                 });
+            }
+            // What a kill has left is gone on with.
+            let returns = if phase == 0 { 0 } else { random.below(3) };
+            for _ in 0..returns {
+                let (client, thread) = (random.below(clients.len() as u64), random.next() >> 16);
+                for (until, kind) in [(1, ActionKind::ResumeThread), (3000, ActionKind::StartTurn)]
+                {
+                    actions.push(Action {
+                        phase,
+                        at: random.below(until),
+                        client: client as usize,
+                        kind,
+                        number: thread,
+                    });
+                }
             }
             for _ in 0..length {
                 actions.push(Action {
@@ -186,6 +262,7 @@ impl Plan {
             full_disk: None,
             cuts_power: false,
             has_two_engines: false,
+            second_begins: Vec::new(),
         }
     }
 
@@ -206,8 +283,7 @@ impl Plan {
     pub(crate) fn with_power_cuts(mut self) -> Self {
         let mut random = SeededRandom::of(self.seed, 31);
         if self.kills.is_empty() {
-            let scale = random.below(11);
-            self.kills.push(1 + random.below(1 << scale));
+            self.kills.push(kill(&mut random));
         }
         self.cuts_power = true;
         self
@@ -224,15 +300,21 @@ impl Plan {
             // The same thread at the same time: numbers name it with their upper bits.
             let begin = random.below(PHASE / 2);
             let thread = (random.next() >> 16) & !0xff;
+            // It may find the other one in the middle of its work.
+            let is_late = random.chance(1, 2);
+            let second = if is_late {
+                begin + random.below(3000)
+            } else {
+                0
+            };
+            self.second_begins.push(second);
             for (kind, count) in SHARED_WORK {
                 for _ in 0..random.below(count + 1) {
                     for client in 0..2 {
-                        let at = begin + random.below(3000);
-                        let at = if kind == ActionKind::ResumeThread {
-                            begin
-                        } else {
-                            at
-                        };
+                        // Both do something at few times, so that they meet in the middle of it.
+                        let later = 500 * random.below(6);
+                        let is_first = kind == ActionKind::ResumeThread;
+                        let at = if is_first { begin } else { begin + later };
                         self.actions.push(Action {
                             phase,
                             at,
@@ -259,9 +341,9 @@ impl Plan {
         }
     }
 
-    /// Which process of a phase is killed, and after how many effects on files.
+    /// When a process of a phase is killed, if it is the one.
     #[must_use]
-    pub(crate) fn kill(&self, phase: usize, engine: usize) -> Option<u64> {
+    pub(crate) fn kill(&self, phase: usize, engine: usize) -> Option<Kill> {
         let mut random = SeededRandom::of(self.seed, 60 + phase as u64);
         let killed = random.below(self.engines(phase) as u64) as usize;
         self.kills.get(phase).copied().filter(|_| killed == engine)
@@ -277,6 +359,24 @@ impl Plan {
     #[must_use]
     pub(crate) fn phases(&self) -> usize {
         self.kills.len() + 1
+    }
+}
+
+fn kill(random: &mut SeededRandom) -> Kill {
+    if random.chance(1, 2) {
+        let scale = random.below(11);
+        return Kill {
+            after: 1 + random.below(1 << scale),
+            since: None,
+        };
+    }
+    let (after, number) = (random.below(5), random.below(5));
+    Kill {
+        after: random.below(1 << after),
+        since: Some(Moment {
+            kind: MomentKind::ALL[random.below(7) as usize],
+            number: random.below(1 << number),
+        }),
     }
 }
 

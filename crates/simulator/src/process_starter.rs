@@ -21,6 +21,9 @@ const LIMIT: u32 = 60;
 /// Stands for no planned kill.
 const NO_KILL: u64 = u64::MAX;
 
+/// More effects than a process has.
+const UNTIL_MOMENT: u64 = u64::MAX / 2;
+
 /// The numbers before a request.
 const HEADER: usize = 9;
 
@@ -69,7 +72,9 @@ impl ProcessStarter {
         let engines = request.plan.engines(request.phase);
         let killed =
             (0..engines).find(|engine| request.plan.kill(request.phase, *engine).is_some());
-        let kill = request.plan.kills.get(request.phase).copied();
+        let kill = request.plan.kills.get(request.phase);
+        // One that is killed since a moment counts from there.
+        let kill = kill.map(|kill| kill.since.map_or(kill.after, |_| UNTIL_MOMENT));
         let is_last = request.phase + 1 == request.plan.phases();
         let full = request.plan.full_disk.filter(|_| is_last);
         let full = full.unwrap_or(FullDisk { after: 0, count: 0 });

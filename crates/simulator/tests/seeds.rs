@@ -52,6 +52,22 @@ const FAILED_BEFORE: [(u64, &str); 13] = [
     ),
 ];
 
+/// Plans of simulations that have failed, and why.
+const PLANS_FAILED_BEFORE: [(&str, &str); 3] = [
+    (
+        r#"{"seed":2,"clients":[{"release":"0.171","is_experimental":true,"read_delay":0}],"actions":[{"phase":0,"at":0,"client":0,"kind":"startThread","number":137620158637346},{"phase":0,"at":45467,"client":0,"kind":"setName","number":6616005035979},{"phase":1,"at":121,"client":0,"kind":"addToQueue","number":62074282323609},{"phase":1,"at":170,"client":0,"kind":"resumeThread","number":146505387270548},{"phase":1,"at":216,"client":0,"kind":"archive","number":265400929856941}],"kills":[{"after":14,"since":{"kind":"questionSettled","number":12}}]}"#,
+        "a turn that was stopped while its calls ran ended as failed, and was stored as interrupted",
+    ),
+    (
+        r#"{"seed":152,"clients":[{"release":null,"is_experimental":false,"read_delay":0},{"release":"0.117","is_experimental":true,"read_delay":0},{"release":null,"is_experimental":true,"read_delay":0}],"actions":[{"phase":0,"at":0,"client":0,"kind":"startThread","number":234605936849003},{"phase":0,"at":21546,"client":0,"kind":"startTurn","number":205491662013865},{"phase":0,"at":36901,"client":1,"kind":"addToQueue","number":144941875766591},{"phase":0,"at":57551,"client":2,"kind":"disconnect","number":115180661431608},{"phase":1,"at":0,"client":2,"kind":"resumeThread","number":263221224645911},{"phase":1,"at":0,"client":0,"kind":"resumeThread","number":279618548719811},{"phase":1,"at":819,"client":0,"kind":"startTurn","number":279618548719811},{"phase":1,"at":23177,"client":2,"kind":"steer","number":75830753605548}],"kills":[{"after":51}],"has_two_engines":true,"second_begins":[7561,13525]}"#,
+        "two clients that resumed a thread at once got two, of which one could not be written",
+    ),
+    (
+        r#"{"seed":288,"clients":[{"release":"0.117","is_experimental":true,"read_delay":0},{"release":"0.117","is_experimental":true,"read_delay":0},{"release":"0.169","is_experimental":true,"read_delay":0}],"actions":[{"phase":0,"at":0,"client":0,"kind":"startThread","number":185976900729560},{"phase":0,"at":102,"client":2,"kind":"setGoal","number":252619740625182},{"phase":0,"at":468,"client":1,"kind":"addToQueue","number":42054906454413},{"phase":0,"at":17718,"client":1,"kind":"resumeThread","number":225693474034698},{"phase":0,"at":17718,"client":0,"kind":"addToQueue","number":225693474034703},{"phase":0,"at":17718,"client":1,"kind":"listQueue","number":225693474034708},{"phase":0,"at":19718,"client":1,"kind":"addToQueue","number":225693474034706}],"kills":[{"after":33}],"has_two_engines":true,"second_begins":[0,25379]}"#,
+        "a message of the queue was said twice: the next process found the copy of its input",
+    ),
+];
+
 fn simulate(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_codex-simulator"))
         .args(arguments)
@@ -117,6 +133,15 @@ fn seeds_that_failed_before_pass() {
     if can_simulate() {
         let seeds = FAILED_BEFORE.map(|(seed, _)| seed.to_string());
         passes(&["--list", &seeds.join(","), "--no-shrink"]);
+    }
+}
+
+#[test]
+fn plans_that_failed_before_pass() {
+    if can_simulate() {
+        for (plan, _) in PLANS_FAILED_BEFORE {
+            passes(&["--plan", plan]);
+        }
     }
 }
 

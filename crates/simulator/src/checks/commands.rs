@@ -12,22 +12,28 @@ fn unique(line: &str) -> Option<&str> {
     rest.split([' ', '\'', '"']).next()
 }
 
+/// The commands that clients were asked about, by connection and id.
+fn asked(entries: &[RecordEntry]) -> BTreeMap<(u64, String), String> {
+    let questions = entries.iter().filter(|entry| {
+        entry.kind == RecordKind::Received
+            && entry.value["method"].is_string()
+            && !entry.value["id"].is_null()
+    });
+    questions
+        .filter_map(|entry| {
+            let command = unique(&entry.value.to_string())?.to_owned();
+            Some(((entry.connection, entry.value["id"].to_string()), command))
+        })
+        .collect()
+}
+
 pub(super) fn check(plan: &Plan, entries: &[RecordEntry], problems: &mut Vec<Problem>) {
     let mut started = BTreeSet::new();
     let mut allowed = BTreeSet::new();
-    // By connection and id.
-    let mut asked: BTreeMap<(u64, String), String> = BTreeMap::new();
+    let asked = asked(entries);
     for entry in entries {
         let message = &entry.value;
         match entry.kind {
-            RecordKind::Phase => asked.clear(),
-            RecordKind::Received if message["method"].is_string() && !message["id"].is_null() => {
-                let text = message.to_string();
-                if let Some(command) = unique(&text) {
-                    let key = (entry.connection, message["id"].to_string());
-                    asked.insert(key, command.to_owned());
-                }
-            }
             RecordKind::Sent if message["result"]["decision"].is_string() => {
                 let key = (entry.connection, message["id"].to_string());
                 let decision = message["result"]["decision"].as_str().unwrap_or_default();

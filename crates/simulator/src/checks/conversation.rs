@@ -1,6 +1,6 @@
 //! Every connection on its own: one reply per request, one begin and one end of turns and items, in order and in time.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use codex_protocol::Release;
@@ -23,8 +23,6 @@ struct RecordedConversation {
     has_left: bool,
     /// Questions about turns that are not settled, by their id: the turn.
     questions: BTreeMap<String, String>,
-    /// Turns that have ended.
-    ended: BTreeSet<String>,
 }
 
 pub(super) fn check(entries: &[RecordEntry], problems: &mut Vec<Problem>) {
@@ -76,7 +74,6 @@ fn begin(about: &Value) -> RecordedConversation {
         open: BTreeMap::new(),
         has_left: false,
         questions: BTreeMap::new(),
-        ended: BTreeSet::new(),
     }
 }
 
@@ -138,7 +135,7 @@ impl RecordedConversation {
         ) {
             self.has_left = true;
         }
-        self.question(message);
+        self.question(message, problems);
         if !self.is_broken {
             let failed = failure(|| self.observer.received(message));
             self.note(failed, entry, problems);
@@ -146,7 +143,7 @@ impl RecordedConversation {
     }
 
     /// Notes questions, and what settles them.
-    fn question(&mut self, message: &Value) {
+    fn question(&mut self, message: &Value, problems: &mut Vec<Problem>) {
         let params = &message["params"];
         let turn = params["turnId"].as_str();
         match message["method"].as_str() {
@@ -154,9 +151,17 @@ impl RecordedConversation {
                 self.questions.remove(&params["requestId"].to_string());
             }
             Some("turn/completed") => {
-                self.ended.insert(params["turn"]["id"].to_string());
+                let ended = params["turn"]["id"].as_str().unwrap_or_default();
+                let left = self.questions.values().any(|turn| turn == ended);
+                // One that had left the thread was not told everything.
+                if left && !self.has_left {
+                    problems.push(Problem {
+                        rule: "a question is settled before the end of its turn",
+                        details: format!("turn {ended}"),
+                    });
+                }
             }
-            Some(method) if method.ends_with("requestApproval") => {
+            Some(_) if !message["id"].is_null() => {
                 let id = message["id"].to_string();
                 self.questions
                     .extend(turn.map(|turn| (id, turn.to_owned())));
@@ -176,13 +181,6 @@ impl RecordedConversation {
         }
         if self.is_broken || self.has_left || !self.reads_at_once {
             return;
-        }
-        let is_left = |turn: &String| self.ended.contains(&format!("{turn:?}"));
-        if let Some(turn) = self.questions.values().find(|turn| is_left(turn)) {
-            problems.push(Problem {
-                rule: "a question is settled at the end of its turn",
-                details: format!("turn {turn}"),
-            });
         }
         if let Some(failed) = failure(|| self.observer.finish()) {
             problems.push(Problem {

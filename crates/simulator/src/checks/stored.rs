@@ -1,5 +1,6 @@
 //! What clients were told is stored: the last process of a simulation reads it.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -49,11 +50,7 @@ struct Facts {
 const SYNCHRONISED_AFTER: u64 = 1_000_000_000;
 
 pub(super) fn check(plan: &Plan, entries: &[RecordEntry], problems: &mut Vec<Problem>) {
-    let kept = if plan.cuts_power {
-        &before_power_cuts(entries)
-    } else {
-        entries
-    };
+    let kept = &*kept(plan, entries);
     let mut facts = collect(&before_full_disk(kept));
     // A turn is stored however full the disk was, unless the client was warned.
     facts.turns = collect(kept).turns;
@@ -63,6 +60,15 @@ pub(super) fn check(plan: &Plan, entries: &[RecordEntry], problems: &mut Vec<Pro
     check_queue(&facts, problems);
     check_accepted(&facts, problems);
     check_changes(&facts, problems);
+}
+
+/// What clients were told and is kept: everything, but what a power cut may take away.
+pub(super) fn kept<'a>(plan: &Plan, entries: &'a [RecordEntry]) -> Cow<'a, [RecordEntry]> {
+    if plan.cuts_power {
+        before_power_cuts(entries).into()
+    } else {
+        entries.into()
+    }
 }
 
 /// Without what clients were told once the disk was full: what cannot be written may be missing.

@@ -79,6 +79,16 @@ pub(crate) fn disk_filled_at() -> Option<u64> {
     scheduler::with(|scheduler| scheduler.filled_at)
 }
 
+/// Kills the process after so many effects on files from now, if it is to be killed.
+pub(crate) fn kill_after(effects: u64) {
+    scheduler::with(|scheduler| {
+        let until = scheduler.effects + effects;
+        if let Some(kill) = &mut scheduler.kill {
+            kill.after = until;
+        }
+    });
+}
+
 /// Ends the simulated process as the plan wants it, though it has done everything.
 pub(crate) fn end_killed() -> ! {
     files::end_killed()

@@ -1,0 +1,57 @@
+//! The model sees what was said before: each request of a thread has the messages of all its turns that clients saw end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::model;
+use crate::problem::Problem;
+use crate::record::{RecordEntry, RecordKind};
+
+pub(super) fn check(entries: &[RecordEntry], problems: &mut Vec<Problem>) {
+    // Threads whose beginning the model need not see.
+    let mut shortened = BTreeSet::new();
+    let mut messages: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut ended: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for entry in entries {
+        let message = &entry.value;
+        let params = &message["params"];
+        let thread = params["threadId"].as_str().unwrap_or_default();
+        match (entry.kind, message["method"].as_str()) {
+            (RecordKind::Sent, Some("thread/rollback" | "thread/compact/start")) => {
+                shortened.insert(thread.to_owned());
+            }
+            (RecordKind::Received, Some("item/completed")) => {
+                let item = &params["item"];
+                if let Some(text) = item["content"][0]["text"].as_str() {
+                    let turn = params["turnId"].as_str().unwrap_or_default();
+                    let said = messages.entry(turn.to_owned()).or_default();
+                    said.push(model::name(text));
+                }
+                if item["type"] == "contextCompaction" {
+                    shortened.insert(thread.to_owned());
+                }
+            }
+            (RecordKind::Received, Some("turn/completed")) => {
+                let turn = params["turn"]["id"].as_str().unwrap_or_default();
+                let said = messages.get(turn).into_iter().flatten().cloned();
+                ended.entry(thread.to_owned()).or_default().extend(said);
+            }
+            (RecordKind::Model, _) => {
+                let thread = message["thread"].as_str().unwrap_or_default();
+                let history = message["history"].as_array().into_iter().flatten();
+                let seen: BTreeSet<&str> = history.filter_map(|text| text.as_str()).collect();
+                let mut before = ended.get(thread).into_iter().flatten();
+                let missing = before.find(|text| !seen.contains(text.as_str()));
+                if let Some(missing) = missing.filter(|_| !shortened.contains(thread)) {
+                    problems.push(Problem {
+                        rule: "the model sees the messages of the turns before",
+                        details: format!(
+                            "{missing} of {thread}, asked about {}",
+                            message["message"]
+                        ),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+}
