@@ -171,7 +171,8 @@ impl SimulatedClient {
             return None;
         }
         let id = pick(&knowledge.questions, number).cloned();
-        Some(id.unwrap_or(json!(0)))
+        // Without any, one that there never is.
+        Some(id.unwrap_or(json!(1_000_000)))
     }
 
     /// The request of an action, or none if there is nothing to do it with.
