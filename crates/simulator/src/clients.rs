@@ -27,7 +27,7 @@ pub(crate) struct SharedKnowledge {
     /// Which connection was asked which of them.
     asked: BTreeSet<(u64, String)>,
     /// Connections that answer the next question of others.
-    strangers: Vec<(u64, Input)>,
+    strangers: Vec<(u64, ClientInput)>,
     connections: u64,
     /// How the process is killed.
     kill: Option<Kill>,
@@ -68,12 +68,12 @@ pub(crate) struct SimulatedClient {
 }
 
 /// Where a connection writes.
-type Input = Arc<tokio::sync::Mutex<WriteHalf<DuplexStream>>>;
+type ClientInput = Arc<tokio::sync::Mutex<WriteHalf<DuplexStream>>>;
 
 /// The open connection of a client.
 struct OpenConnection {
     number: u64,
-    input: Input,
+    input: ClientInput,
     reader: JoinHandle<()>,
     next_id: u64,
 }
@@ -314,7 +314,7 @@ async fn send(
 }
 
 /// Answers a question of others, unless the connection turns out to be asked too.
-async fn answer_as_stranger(knowledge: Knowledge, connection: u64, input: Input, id: Value) {
+async fn answer_as_stranger(knowledge: Knowledge, connection: u64, input: ClientInput, id: Value) {
     tokio::time::sleep(Duration::from_millis(20)).await;
     let is_asked = locked(&knowledge)
         .asked
@@ -327,7 +327,7 @@ async fn answer_as_stranger(knowledge: Knowledge, connection: u64, input: Input,
 /// The side of a client that reads.
 struct Reading {
     number: u64,
-    input: Input,
+    input: ClientInput,
     knowledge: Knowledge,
     seed: u64,
     delay: u64,
@@ -388,7 +388,7 @@ impl Reading {
             return;
         };
         if let Some(moment) = kill.since
-            && moment.kind.is_told_by(message)
+            && moment.kind.is_shown_by(message)
         {
             if moment.number == knowledge.moments {
                 machine::kill_after(kill.after);

@@ -39,12 +39,12 @@ pub(crate) struct Plan {
 pub(crate) struct Kill {
     pub after: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<Moment>,
+    pub since: Option<KillMoment>,
 }
 
 /// What clients were told when something that must last has just been done, or is about to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Moment {
+pub(crate) struct KillMoment {
     pub kind: MomentKind,
     /// The number of such moments before it, in the process.
     pub number: u64,
@@ -76,7 +76,7 @@ impl MomentKind {
 
     /// Whether a message to a client is such a moment.
     #[must_use]
-    pub(crate) fn is_told_by(self, message: &Value) -> bool {
+    pub(crate) fn is_shown_by(self, message: &Value) -> bool {
         let expected = match self {
             Self::TurnStarted => "turn/started",
             Self::TurnCompleted => "turn/completed",
@@ -373,7 +373,7 @@ fn kill(random: &mut SeededRandom) -> Kill {
     let (after, number) = (random.below(5), random.below(5));
     Kill {
         after: random.below(1 << after),
-        since: Some(Moment {
+        since: Some(KillMoment {
             kind: MomentKind::ALL[random.below(7) as usize],
             number: random.below(1 << number),
         }),
