@@ -32,6 +32,9 @@ use codex_engine_host::wiring::{TraceRecorder, non_blank};
 /// The environment variable with an API key for this command only.
 const KEY_VARIABLE: &str = "CODEX_API_KEY";
 
+/// The variable that other programs take the key from.
+const OPENAI_KEY: &str = "OPENAI_API_KEY";
+
 /// The exit status after an interrupt.
 const INTERRUPTED: u8 = 130;
 
@@ -152,6 +155,12 @@ async fn exec(
     session.finish().await;
     end.wait().await?;
     follower.finish(&outcome)?;
+    if outcome.is_unauthorized && non_blank(OPENAI_KEY).is_some() {
+        note(format_args!(
+            "note: {OPENAI_KEY} is set. A provider of your own uses it with env_key = \"{OPENAI_KEY}\", \
+             the hosted service once `codex login --with-api-key` has read it."
+        ));
+    }
     if let Some((file, output)) = last_message {
         let message = follower.last_message().unwrap_or_default();
         let written = output.write(NewFile::Usual, |file| file.write_all(message.as_bytes()));
@@ -200,6 +209,7 @@ fn done() -> TurnOutcome {
     TurnOutcome {
         status: TurnStatus::Completed,
         error: None,
+        is_unauthorized: false,
     }
 }
 
@@ -275,6 +285,11 @@ fn plan(
 async fn note_missing_login(client: &mut Client) -> anyhow::Result<()> {
     let read = client.call("account/read", &json!({})).await?;
     if read["account"].is_null() && read["requiresOpenaiAuth"] == true {
+        if non_blank(OPENAI_KEY).is_some() {
+            note(format_args!(
+                "note: {OPENAI_KEY} is set, and is used once it is stored: printenv {OPENAI_KEY} | codex login --with-api-key"
+            ));
+        }
         note(
             "note: nobody is logged in to the model service. `codex login` does that; \
              -c model_provider=NAME takes another one; --scenario FILE needs none.",

@@ -1,7 +1,9 @@
 //! A thread of a server, used turn by turn.
 
+use std::time::Duration;
+
 use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::v2::TurnStatus;
+use codex_app_server_protocol::v2::{CodexErrorInfo, TurnStatus};
 use serde_json::{Value, json};
 
 use crate::answer::{ServerQuestion, UserDecision};
@@ -18,11 +20,19 @@ pub trait TurnObserver {
         question: ServerQuestion<'_>,
     ) -> impl Future<Output = Result<UserDecision, ClientError>>;
 
+    /// Called each second in which nothing came. `silence` is how long that has been so.
+    fn on_silence(&mut self, _silence: Duration) -> Result<(), ClientError> {
+        Ok(())
+    }
+
     /// Completes when the turn must be interrupted; by default never.
     fn interrupted(&mut self) -> impl Future<Output = ()> {
         std::future::pending()
     }
 }
+
+/// How often an observer hears that nothing comes.
+const SILENCE_STEP: Duration = Duration::from_secs(1);
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +41,8 @@ pub struct TurnOutcome {
     pub status: TurnStatus,
     /// Why it failed.
     pub error: Option<String>,
+    /// Whether it failed because the model service did not accept the key or the login.
+    pub is_unauthorized: bool,
 }
 
 /// A thread on a server.
@@ -143,9 +155,15 @@ impl ClientThread {
             .unwrap_or_default()
             .to_owned();
         let mut interrupted = false;
+        let mut silence = Duration::ZERO;
         loop {
             let incoming = tokio::select! {
                 incoming = self.client.next() => incoming?,
+                () = tokio::time::sleep(SILENCE_STEP) => {
+                    silence += SILENCE_STEP;
+                    listener.on_silence(silence)?;
+                    continue;
+                }
                 () = listener.interrupted(), if !interrupted => {
                     interrupted = true;
                     let params = json!({ "threadId": self.id, "turnId": turn });
@@ -153,6 +171,7 @@ impl ClientThread {
                     continue;
                 }
             };
+            silence = Duration::ZERO;
             match incoming {
                 // Notifications of the thread's agents. The items of this thread show their calls.
                 ServerMessage::Notification(notification) if self.is_of_other(&notification) => {}
@@ -191,9 +210,13 @@ impl ClientThread {
             ServerNotification::TurnCompleted(it)
                 if it.thread_id == self.id && it.turn.id == turn =>
             {
+                let error = it.turn.error.as_ref();
                 Some(TurnOutcome {
                     status: it.turn.status,
-                    error: it.turn.error.as_ref().map(|error| error.message.clone()),
+                    error: error.map(|error| error.message.clone()),
+                    is_unauthorized: error.is_some_and(|error| {
+                        matches!(error.codex_error_info, Some(CodexErrorInfo::Unauthorized))
+                    }),
                 })
             }
             _ => None,

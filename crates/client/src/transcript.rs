@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{
@@ -28,6 +29,14 @@ const DIFF_LINES: usize = 120;
 
 const INDENT: &str = "  ";
 
+/// After how many seconds a terminal shows that the model is waited for.
+const WAITING_SHOWN: u64 = 3;
+
+/// After how many seconds a pipe is told so first, and from then on each time.
+const WAITING_TOLD: [u64; 2] = [15, 60];
+
+const SPINNER: [char; 4] = ['|', '/', '-', '\\'];
+
 /// Prints a session.
 #[derive(Debug)]
 pub struct Transcript<W> {
@@ -44,6 +53,10 @@ pub struct Transcript<W> {
     /// Paths below this are shown without it.
     folder: Option<PathBuf>,
     begun: bool,
+    /// How many items have begun that show themselves what they wait for.
+    running: usize,
+    /// Whether the line of the cursor says that the model is waited for.
+    shows_waiting: bool,
 }
 
 /// The block of the current line.
@@ -69,6 +82,8 @@ impl<W: Write> Transcript<W> {
             commands: HashMap::new(),
             folder: None,
             begun: false,
+            running: 0,
+            shows_waiting: false,
         }
     }
 
@@ -118,9 +133,17 @@ impl<W: Write> Transcript<W> {
     /// Writing failed.
     pub fn on_notification(&mut self, notification: &ServerNotification) -> io::Result<()> {
         use ServerNotification as N;
+        self.clear_waiting()?;
         match notification {
-            N::ItemStarted(it) => self.started(&it.item)?,
-            N::ItemCompleted(it) => self.completed(&it.item)?,
+            N::ItemStarted(it) => {
+                self.running += usize::from(!is_of_model(&it.item));
+                self.started(&it.item)?;
+            }
+            N::ItemCompleted(it) => {
+                let ended = usize::from(!is_of_model(&it.item));
+                self.running = self.running.saturating_sub(ended);
+                self.completed(&it.item)?;
+            }
             N::AgentMessageDelta(it) => self.text(&it.item_id, "Codex", None, &it.delta)?,
             N::PlanDelta(it) => self.text(&it.item_id, "Proposal", None, &it.delta)?,
             N::ReasoningSummaryTextDelta(it) => self.reasoning(&it.item_id, &it.delta)?,
@@ -145,11 +168,44 @@ impl<W: Write> Transcript<W> {
         self.out.flush()
     }
 
+    /// Says that nothing has come from the model for so long, unless a tool runs or text is shown. On a terminal that is
+    /// one line, which goes away with the next output; elsewhere a line after some time, then ever more rarely.
+    ///
+    /// # Errors
+    /// Writing failed.
+    pub fn waiting(&mut self, silence: Duration, is_terminal: bool) -> io::Result<()> {
+        if self.running > 0 || !matches!(self.open, OpenBlock::Nothing) {
+            return Ok(());
+        }
+        let seconds = silence.as_secs();
+        let text = format!("waiting for the model, {seconds} s");
+        let text = self.style.mark(Mark::Dim, &text);
+        if is_terminal && seconds >= WAITING_SHOWN {
+            let sign = SPINNER[usize::try_from(seconds).unwrap_or_default() % SPINNER.len()];
+            self.clear_waiting()?;
+            self.shows_waiting = true;
+            write!(self.out, "{INDENT}{sign} {text}")?;
+        } else if !is_terminal
+            && (WAITING_TOLD.contains(&seconds) || seconds.is_multiple_of(WAITING_TOLD[1]))
+        {
+            writeln!(self.out, "{INDENT}({text})")?;
+        }
+        self.out.flush()
+    }
+
+    fn clear_waiting(&mut self) -> io::Result<()> {
+        if std::mem::take(&mut self.shows_waiting) {
+            self.out.write_all(b"\r\x1b[K")?;
+        }
+        Ok(())
+    }
+
     /// Prints a question, without a line end.
     ///
     /// # Errors
     /// Writing failed.
     pub fn ask(&mut self, question: ServerQuestion<'_>) -> io::Result<()> {
+        self.clear_waiting()?;
         self.end_open()?;
         let (what, texts) = match question {
             ServerQuestion::Command(it) => {
@@ -518,6 +574,17 @@ fn duration(ms: i64) -> String {
     } else {
         format!("{}.{} s", ms / 1000, ms % 1000 / 100)
     }
+}
+
+/// Whether an item is what the model says, which is not a tool that runs.
+fn is_of_model(item: &ThreadItem) -> bool {
+    matches!(
+        item,
+        ThreadItem::UserMessage { .. }
+            | ThreadItem::AgentMessage { .. }
+            | ThreadItem::Reasoning { .. }
+            | ThreadItem::Plan { .. }
+    )
 }
 
 #[cfg(test)]

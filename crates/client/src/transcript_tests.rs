@@ -88,3 +88,34 @@ fn what_a_command_prints_cannot_command_the_terminal() {
     )]);
     assert!(!text.contains('\x1b'), "{text:?}");
 }
+
+#[test]
+fn waiting_for_the_model_is_shown_unless_a_tool_runs() {
+    let after = |seconds: &[u64], is_terminal: bool, running: bool| {
+        let mut transcript = Transcript::new(Vec::new(), Style::Plain, 80);
+        let mut params = command("inProgress", None, None);
+        params["threadId"] = json!("t");
+        params["turnId"] = json!("u");
+        if running {
+            let started = notification("item/started", params.clone());
+            transcript.on_notification(&started).unwrap();
+        }
+        for seconds in seconds {
+            let silence = Duration::from_secs(*seconds);
+            transcript.waiting(silence, is_terminal).unwrap();
+        }
+        transcript
+            .on_notification(&notification("item/completed", params))
+            .unwrap();
+        String::from_utf8(transcript.into_inner()).unwrap()
+    };
+    let end = "Command\n  $ ls; pwd\n";
+    let on_pipe = after(&[1, 14, 15, 16, 59, 60, 61, 120], false, false);
+    let told =
+        ["15", "60", "120"].map(|seconds| format!("  (waiting for the model, {seconds} s)\n"));
+    assert!(on_pipe.starts_with(&told.concat()), "{on_pipe}");
+    let on_terminal = after(&[1, 2, 3, 4], true, false);
+    let shown = "  \\ waiting for the model, 3 s\r\x1b[K  | waiting for the model, 4 s\r\x1b[K";
+    assert!(on_terminal.starts_with(shown), "{on_terminal:?}");
+    assert!(after(&[15, 60], false, true).starts_with(end));
+}

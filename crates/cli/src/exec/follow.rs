@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Stderr};
 use std::path::Path;
+use std::time::Duration;
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadItem, TokenUsageBreakdown, TurnStatus};
@@ -139,6 +140,13 @@ impl TurnObserver for TurnPrinter {
                     line_for_reader(&event.to_string())?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn on_silence(&mut self, silence: Duration) -> Result<(), ClientError> {
+        if let TurnView::Progress(transcript) = &mut self.view {
+            transcript.waiting(silence, io::stderr().is_terminal())?;
         }
         Ok(())
     }
