@@ -343,3 +343,24 @@ async fn list_after_a_first_turn_has_its_thread() {
     }
     server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn turn_that_was_interrupted_is_read_as_such() {
+    let (model, _home, mut server) = started().await;
+    let thread = server.start_thread().await;
+    for _ in 0..ROUNDS {
+        model.push(HttpReply::silence());
+        let requests = model.requests().len();
+        let turn = server.start_turn(&thread, "hello").await;
+        model.request(requests).await;
+        let ended = json!({ "threadId": thread, "turnId": turn["id"] });
+        let read = json!({ "threadId": thread, "includeTurns": true });
+        let writing = server.begin("turn/interrupt", ended).await.unwrap();
+        let reading = server.begin("thread/read", read).await.unwrap();
+        server.reply_to(writing).await.unwrap();
+        let read = server.reply_to(reading).await.unwrap();
+        let turns = read["result"]["thread"]["turns"].as_array().unwrap();
+        assert_eq!(turns.last().unwrap()["status"], "interrupted", "{read}");
+    }
+    server.finish().await.unwrap();
+}

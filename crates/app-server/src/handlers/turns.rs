@@ -66,7 +66,7 @@ pub(super) async fn interrupt(
     params: TurnInterruptParams,
 ) -> Result<EarlyReply<method::TurnInterrupt>, Failure> {
     let thread = loaded_thread(&server, &params.thread_id)?;
-    Ok(EarlyReply::by(|reply| async move {
+    Ok(EarlyReply::in_order(|reply| async move {
         thread.interrupt(params, reply).await;
     }))
 }
