@@ -397,6 +397,34 @@ async fn a_refetch_shows_no_list_that_is_half_new() {
 }
 
 #[tokio::test]
+async fn a_refetch_shows_newer_clients_the_new_list_alone() {
+    let mut test = AppTest::new(directory(), Vec::new(), "").await;
+    let arguments = ["--client-release", "0.140"];
+    let newer = AppServer::start_with(crate::setup::PROGRAM, test.home.path(), &arguments);
+    let before = std::mem::replace(&mut test.server, newer.unwrap());
+    before.finish().await.unwrap();
+    test.server.initialize_experimental().await;
+    log_in(&mut test.server).await;
+    let old = test.server.result("app/list", json!({})).await["data"].take();
+    loop {
+        let told = test.server.wait_for("app/list/updated").await.unwrap();
+        if told["params"]["data"] == old {
+            break;
+        }
+    }
+    let news = json!([{ "id": "connector_mail", "name": "Post", "description": "new" }]);
+    *test.state.directory.lock() = vec![page(&news, None)];
+    let refetch = json!({ "forceRefetch": true });
+    // The second time nothing is new.
+    for _ in 0..2 {
+        let new = test.server.result("app/list", refetch.clone()).await["data"].take();
+        let told = test.server.wait_for("app/list/updated").await.unwrap();
+        assert_eq!(told["params"]["data"], new);
+    }
+    test.server.finish().await.unwrap();
+}
+
+#[tokio::test]
 async fn apps_that_are_switched_on_are_fetched_and_told() {
     let mut test = AppTest::new(directory(), Vec::new(), "").await;
     let switch = json!({ "enablement": { "apps": true } });

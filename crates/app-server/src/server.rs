@@ -174,6 +174,18 @@ impl AppServer {
         self.broadcasts.notify_waiters();
     }
 
+    /// Broadcasts to those clients alone.
+    pub(crate) fn broadcast_to(
+        &self,
+        notification: &ServerNotification,
+        is_wanted: impl Fn(&Connection) -> bool,
+    ) {
+        let line = || encode_notification(notification).into();
+        self.clients
+            .broadcast(notification.method(), is_wanted, line);
+        self.broadcasts.notify_waiters();
+    }
+
     /// Broadcasts that a fork was started, with its turns where clients expect them.
     pub(crate) fn broadcast_with(&self, notification: &ServerNotification, turns: &Turns) {
         let method = notification.method();

@@ -45,13 +45,19 @@ async fn load_sources(
     };
     let is_known = known.directory.is_some() && known.accessible.is_some();
     let is_fresh = !force && is_known;
-    // What is half new is not told.
-    let is_refetch = force && is_known;
-    let mut shown = Vec::new();
     if is_fresh {
         return Ok(known.list(access));
     }
-    known.tell(server, access, &mut shown);
+    // What is half new is not told.
+    let is_refetch = force && is_known;
+    let mut shown = Vec::new();
+    if is_refetch {
+        shown = known.list(access);
+        let updated = updated(&shown);
+        server.broadcast_to(&updated, |client| client.dialect().tells_known_apps());
+    } else {
+        known.tell(server, access, &mut shown);
+    }
     let old = |kept: &Option<Arc<Vec<App>>>| kept.clone().filter(|_| !force);
     let directory = directory(access, old(&known.directory));
     let accessible = accessible(access, old(&known.accessible));
@@ -68,11 +74,23 @@ async fn load_sources(
                 has_accessible = true;
             }
         }
-        if !is_refetch || (has_directory && has_accessible) {
+        if !is_refetch {
             known.tell(server, access, &mut shown);
         }
     }
-    Ok(known.list(access))
+    let list = known.list(access);
+    if is_refetch {
+        let has_changed = list != shown;
+        server.broadcast_to(&updated(&list), |client| {
+            has_changed || !client.dialect().tells_known_apps()
+        });
+    }
+    Ok(list)
+}
+
+fn updated(list: &[v2::AppInfo]) -> ServerNotification {
+    let data = list.to_vec();
+    ServerNotification::AppListUpdated(v2::AppListUpdatedNotification { data })
 }
 
 impl KnownApps {
@@ -100,8 +118,7 @@ impl KnownApps {
         let is_worth_it = is_complete || list.iter().any(|app| app.is_accessible);
         if is_worth_it && list != *shown {
             shown.clone_from(&list);
-            let updated = v2::AppListUpdatedNotification { data: list };
-            server.broadcast(&ServerNotification::AppListUpdated(updated));
+            server.broadcast(&updated(&list));
         }
     }
 }

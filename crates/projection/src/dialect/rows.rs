@@ -321,6 +321,11 @@ behaviours! {
         "0.140": true, "as `TOOL` in the namespace `mcp__SERVER`; calls find the tools in either form";
         "own": false, "as `mcp__SERVER__TOOL`; calls find the tools in either form";
     }
+    /// `app/list/updated` while apps are fetched again
+    tells_known_apps: bool {
+        true, "the list that was known, then the new one if it differs";
+        "0.140": false, "the new list alone";
+    }
     /// reasoning efforts of models in `model/list`
     has_all_efforts: bool {
         false, "those that 0.117 knows";
