@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use codex_test_support::{HttpReply, ModelServer};
 use serde_json::{Value, json};
 
@@ -131,4 +133,58 @@ fn keys_and_logins_of_proxies_are_not_shown() {
         (&json!("error"), Some(1)),
         "{found}"
     );
+}
+
+/// What is renewed here is renewed by turns; whoever looks changes nothing.
+#[test]
+fn login_that_has_expired_is_neither_used_nor_renewed() {
+    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let token = format!(
+        "{}.{}.c2ln",
+        part(&json!({ "alg": "none" })),
+        part(&json!({ "exp": 1, "https://api.openai.com/auth": { "chatgpt_account_id": "w1" } })),
+    );
+    let tokens = json!({
+        "id_token": token, "access_token": token, "refresh_token": "r1", "account_id": "w1",
+    });
+    let login =
+        json!({ "OPENAI_API_KEY": null, "tokens": tokens, "last_refresh": "2026-01-01T00:00:00Z" });
+    let home = home_with("");
+    let file = home.path().join("auth.json");
+    std::fs::write(&file, login.to_string()).unwrap();
+    let nowhere = [(
+        "CODEX_REFRESH_TOKEN_URL_OVERRIDE",
+        "http://127.0.0.1:1/token",
+    )];
+    let (found, code) = finding(home.path(), "login", &nowhere);
+    assert_eq!(
+        (&found["state"], code),
+        (&json!("warning"), Some(0)),
+        "{found}"
+    );
+    let (found, _) = finding(home.path(), "model", &nowhere);
+    assert!(
+        found["message"].as_str().unwrap().contains("was not asked"),
+        "{found}"
+    );
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), login.to_string());
+    let entries = std::fs::read_dir(home.path()).unwrap();
+    assert_eq!(entries.count(), 2);
+}
+
+#[test]
+fn address_of_the_service_is_shown_without_its_secrets() {
+    let home = home_with(
+        "model_provider = \"mine\"\n[model_providers.mine]\nbase_url = \"http://me:secret-word@127.0.0.1:1/v1?key=secret-key\"\n",
+    );
+    let (found, _) = finding(home.path(), "model", &[]);
+    assert!(!found.to_string().contains("secret"), "{found}");
+}
+
+#[test]
+fn unknown_settings_are_named() {
+    let home = home_with("modell = \"x\"\n");
+    let (found, _) = finding(home.path(), "configuration", &[]);
+    assert_eq!(found["state"], "warning", "{found}");
+    assert!(found.to_string().contains("modell"), "{found}");
 }

@@ -29,6 +29,10 @@ const READS: &[(&str, Params)] = &[
     ),
     ("thread/turns/list", of_thread),
     ("thread/items/list", of_thread),
+    (
+        "thread/turns/items/list",
+        |about| json!({ "threadId": about.thread, "turnId": about.turn }),
+    ),
     ("thread/timeline/list", of_thread),
     ("thread/search", |_| json!({ "searchTerm": "hello" })),
     (
@@ -45,7 +49,6 @@ const READS: &[(&str, Params)] = &[
     ("thread/backgroundTerminals/list", of_thread),
     ("thread/memory/read", of_thread),
     ("thread/realtime/list", of_thread),
-    ("thread/resume", of_thread),
     (
         "getConversationSummary",
         |about| json!({ "conversationId": about.thread }),
@@ -97,6 +100,9 @@ const READS: &[(&str, Params)] = &[
     ("modelProvider/list", |_| json!({})),
     ("modelProvider/capabilities/read", |_| json!({})),
 ];
+
+/// A request that reads a thread and loads it, which others beside it would notice.
+const RESUME: &[(&str, Params)] = &[("thread/resume", of_thread)];
 
 /// Requests that change something.
 const WRITES: &[Write] = &[
@@ -288,13 +294,14 @@ const ALONE: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "needs a turn that did something, or a server elsewhere; has a test of its own",
+        "needs a turn that did something, a stored memory, or a server elsewhere",
         &[
             "thread/checkpoint/diff",
             "thread/checkpoint/restore",
             "thread/compaction/restore",
             "thread/items/read",
             "thread/readState/update",
+            "memory/reset",
             "thread/backgroundTerminals/clean",
             "thread/backgroundTerminals/terminate",
             "thread/approveGuardianDeniedAction",
@@ -317,7 +324,6 @@ const ALONE: &[(&str, &[&str])] = &[
             "thread/increment_elicitation",
             "thread/decrement_elicitation",
             "thread/memoryMode/set",
-            "memory/reset",
         ],
     ),
     (
@@ -522,7 +528,7 @@ impl Pairs {
     async fn play(&mut self, write: &Write) -> usize {
         let main = (self.about.thread.clone(), self.about.turn.clone());
         let mut changed = 0;
-        for reads in READS.chunks(READS_AT_ONCE) {
+        for reads in READS.chunks(READS_AT_ONCE).chain([RESUME]) {
             self.about.changes += 1;
             if write.wants_new_thread {
                 self.open_thread().await;
@@ -615,6 +621,7 @@ fn every_method_is_played_or_said_to_be_alone() {
     let mut sorted = BTreeMap::<&str, usize>::new();
     let read = READS
         .iter()
+        .chain(RESUME)
         .map(|(method, _)| *method)
         .collect::<BTreeSet<_>>();
     let alone = ALONE

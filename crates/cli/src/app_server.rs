@@ -12,6 +12,7 @@ use codex_scenario::Scenario;
 use codex_transport::Service;
 
 use crate::listen_flags::{ListenFlags, ListenTransport};
+use crate::other_commands::AnyArguments;
 use crate::print::note;
 use crate::settings_flags::SettingsFlags;
 use crate::{daemon, generate};
@@ -69,7 +70,7 @@ enum AppServerCommand {
     GenerateOpenRpc(generate::GenerateArguments),
     /// Where people look for `codex debug app-server check`.
     #[command(hide = true)]
-    Check,
+    Check(AnyArguments),
 }
 
 pub(crate) fn run(arguments: AppServerArguments, settings: SettingsFlags) -> anyhow::Result<()> {
@@ -82,7 +83,7 @@ pub(crate) fn run(arguments: AppServerArguments, settings: SettingsFlags) -> any
             generate::run(&arguments, export::openrpc)
         }
         Some(AppServerCommand::Daemon(command)) => daemon::run(command, &settings),
-        Some(AppServerCommand::Check) => {
+        Some(AppServerCommand::Check(_)) => {
             bail!("clients are checked by `codex debug app-server check -- COMMAND`")
         }
         Some(AppServerCommand::Proxy(arguments)) => daemon::proxy(arguments),

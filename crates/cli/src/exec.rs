@@ -154,17 +154,21 @@ async fn exec(
     }
     session.finish().await;
     end.wait().await?;
-    follower.finish(&outcome)?;
-    if outcome.is_unauthorized && non_blank(OPENAI_KEY).is_some() {
-        note(format_args!(
-            "note: {OPENAI_KEY} is set. A provider of your own uses it with env_key = \"{OPENAI_KEY}\", \
-             the hosted service once `codex login --with-api-key` has read it."
-        ));
-    }
     if let Some((file, output)) = last_message {
         let message = follower.last_message().unwrap_or_default();
         let written = output.write(NewFile::Usual, |file| file.write_all(message.as_bytes()));
         written.with_context(|| cannot_write(&file))?;
+    }
+    follower.finish(&outcome)?;
+    let is_unused = read["config"]["model_providers"][&read["config"]["model_provider"]
+        .as_str()
+        .unwrap_or_default()]["env_key"]
+        != OPENAI_KEY;
+    if outcome.is_unauthorized && is_unused && non_blank(OPENAI_KEY).is_some() {
+        note(format_args!(
+            "note: {OPENAI_KEY} is set, and was not used. A provider of your own uses it with env_key = \"{OPENAI_KEY}\", \
+             the hosted service once `codex login --with-api-key` has read it."
+        ));
     }
     Ok(match outcome.status {
         TurnStatus::Completed => ExitCode::SUCCESS,

@@ -29,11 +29,12 @@ const DIFF_LINES: usize = 120;
 
 const INDENT: &str = "  ";
 
-/// After how many seconds a terminal shows that the model is waited for.
-const WAITING_SHOWN: u64 = 3;
+/// After how many seconds a spinner shows that the model is waited for.
+const SPINNER_AFTER: u64 = 3;
 
-/// After how many seconds a pipe is told so first, and from then on each time.
-const WAITING_TOLD: [u64; 2] = [15, 60];
+/// After how many seconds a line says so where there is no spinner, and then again and again.
+const FIRST_NOTICE: u64 = 15;
+const NOTICE_INTERVAL: u64 = 60;
 
 const SPINNER: [char; 4] = ['|', '/', '-', '\\'];
 
@@ -168,25 +169,25 @@ impl<W: Write> Transcript<W> {
         self.out.flush()
     }
 
-    /// Says that nothing has come from the model for so long, unless a tool runs or text is shown. On a terminal that is
-    /// one line, which goes away with the next output; elsewhere a line after some time, then ever more rarely.
+    /// Says that nothing has come from the model for so long, unless a tool runs or text is shown. Where there are colours
+    /// that is one line, which goes away with the next output; elsewhere a line after some time, and then each minute.
     ///
     /// # Errors
     /// Writing failed.
-    pub fn waiting(&mut self, silence: Duration, is_terminal: bool) -> io::Result<()> {
+    pub fn waiting(&mut self, silence: Duration) -> io::Result<()> {
         if self.running > 0 || !matches!(self.open, OpenBlock::Nothing) {
             return Ok(());
         }
         let seconds = silence.as_secs();
         let text = format!("waiting for the model, {seconds} s");
         let text = self.style.mark(Mark::Dim, &text);
-        if is_terminal && seconds >= WAITING_SHOWN {
+        if self.style == Style::Colour && seconds >= SPINNER_AFTER {
             let sign = SPINNER[usize::try_from(seconds).unwrap_or_default() % SPINNER.len()];
             self.clear_waiting()?;
             self.shows_waiting = true;
             write!(self.out, "{INDENT}{sign} {text}")?;
-        } else if !is_terminal
-            && (WAITING_TOLD.contains(&seconds) || seconds.is_multiple_of(WAITING_TOLD[1]))
+        } else if self.style == Style::Plain
+            && (seconds == FIRST_NOTICE || seconds.is_multiple_of(NOTICE_INTERVAL))
         {
             writeln!(self.out, "{INDENT}({text})")?;
         }

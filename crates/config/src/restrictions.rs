@@ -11,7 +11,7 @@ use std::path::Path;
 use codex_hidden_files::{PatternList, PatternOwner};
 use toml::{Table, Value};
 
-use crate::decode::decode;
+use crate::decode::decode_reporting_unknown;
 use crate::error::ConfigError;
 use crate::layer::Layer;
 use crate::locate;
@@ -193,7 +193,11 @@ fn one_setting(key: &str, value: Value) -> Table {
 
 /// Whether a restriction can be enforced as it is.
 fn check(table: &Table, home: Option<&Path>) -> Result<(), String> {
-    let file: ConfigFile = decode(table).map_err(|error| error.message)?;
+    let decoded = decode_reporting_unknown::<ConfigFile>(table);
+    let (file, unknown) = decoded.map_err(|error| error.message)?;
+    if let Some(key) = unknown.first() {
+        return Err(format!("unknown setting `{}`", key.join(".")));
+    }
     let patterns = file.secrets.and_then(|secrets| secrets.deny_read);
     let patterns = patterns.unwrap_or_default();
     let list = PatternList::of_settings(PatternOwner::Settings, &patterns, home);

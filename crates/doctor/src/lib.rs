@@ -1,6 +1,7 @@
 //! Layer: surface. Checks of the home folder, the settings, the model service and this machine, and what to do about problems.
 //!
-//! Nothing is changed. The model service is asked for its list of models, unless nobody is logged in to it.
+//! Nothing is changed, a login is not renewed. The model service is asked for its list of models, unless its key or login is
+//! missing or has expired.
 //!
 //! Code map: `home` (the folder and what is stored in it), `settings` (the file, MCP servers, other machines), `model` (login,
 //! service and model), `machine` (sandbox, git, connections).

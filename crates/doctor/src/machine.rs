@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 
 use codex_engine_host::environment::variable;
 use codex_engine_host::resources::http_pool;
-use codex_http::ProxySettings;
+use codex_http::{ProxySettings, without_secrets};
 use codex_sandbox::{EnforcementLevels, Namespaces, NetworkMode};
 use serde_json::json;
 
@@ -89,7 +89,7 @@ pub(crate) fn connections() -> Finding {
     let named = [("http", &proxies.http), ("https", &proxies.https)];
     let named = named
         .into_iter()
-        .filter_map(|(kind, proxy)| Some((kind, without_login(proxy.as_deref()?))));
+        .filter_map(|(kind, proxy)| Some((kind, without_secrets(proxy.as_deref()?))));
     let named: Vec<(&str, String)> = named.collect();
     let certificates = CERTIFICATES
         .into_iter()
@@ -123,31 +123,4 @@ pub(crate) fn connections() -> Finding {
                 .collect::<serde_json::Map<_, _>>(),
         )
         .fact("certificates", certificates.map(|(_, file)| file))
-}
-
-/// The address of a proxy without what it is given to log in.
-fn without_login(address: &str) -> String {
-    match address.rsplit_once('@') {
-        None => address.to_owned(),
-        Some((before, host)) => match before.split_once("://") {
-            Some((scheme, _)) => format!("{scheme}://{host}"),
-            None => host.to_owned(),
-        },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn logins_of_proxies_are_not_shown() {
-        for (address, shown) in [
-            ("http://proxy:3128", "http://proxy:3128"),
-            ("http://me:p@ss@proxy:3128", "http://proxy:3128"),
-            ("me:pass@proxy:3128", "proxy:3128"),
-        ] {
-            assert_eq!(without_login(address), shown);
-        }
-    }
 }

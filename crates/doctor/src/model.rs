@@ -1,19 +1,18 @@
 //! The model service: whether it can be reached, with which login, and whether it has the model.
 
-use std::time::Duration;
+use std::sync::Arc;
 
 use codex_config::Config;
 use codex_engine_host::environment::variable;
 use codex_engine_host::resources::EngineResources;
 use codex_engine_host::wiring;
+use codex_http::without_secrets;
 use codex_login::Login;
-use codex_model_client::{ModelError, ModelList};
+use codex_model_client::{FixedCredential, ModelError, ModelList};
 use codex_protocol::{AuthMode, Provider};
+use jiff::Timestamp;
 
 use crate::finding::{Finding, FindingState};
-
-/// How long the service may take to list its models.
-const ANSWER_TIME: Duration = Duration::from_secs(5);
 
 /// How many models are named.
 const MODELS_NAMED: usize = 20;
@@ -21,26 +20,32 @@ const MODELS_NAMED: usize = 20;
 pub(crate) async fn check(config: &Config) -> Vec<Finding> {
     let resources = EngineResources::that_change_nothing(wiring::login_settings(config));
     let provider = &config.model.provider;
-    let login = login(&resources, provider);
+    let stored = resources.accounts().login();
+    let login = login(&resources, stored.as_ref(), provider);
     let can_ask = login.state == FindingState::Ok;
     let model = if can_ask {
-        service(&resources, config).await
+        // Not the accounts, which renew a login.
+        let credential = stored.map(|login| login.credential());
+        service(&resources, FixedCredential(credential), config).await
     } else {
         let message = format!(
-            "{} was not asked: its key or login is missing",
+            "{} was not asked: its key or login is missing or has expired",
             place(provider)
         );
         Finding::new("model", FindingState::Ok, message)
     };
     let model = model
         .fact("provider", config.model.provider_id.as_str())
-        .fact("base_url", provider.base_url.as_deref())
+        .fact(
+            "base_url",
+            provider.base_url.as_deref().map(without_secrets),
+        )
         .fact("model", config.model.model.as_deref());
     vec![login, model]
 }
 
 /// The key or the login that requests carry.
-fn login(resources: &EngineResources, provider: &Provider) -> Finding {
+fn login(resources: &EngineResources, stored: Option<&Login>, provider: &Provider) -> Finding {
     let found = |message: &str| Finding::new("login", FindingState::Ok, message);
     let missing = |message: String| Finding::new("login", FindingState::Warning, message);
     if let Some(name) = &provider.env_key {
@@ -53,11 +58,14 @@ fn login(resources: &EngineResources, provider: &Provider) -> Finding {
             .fact("variable", name.as_str())
             .advise(advice.unwrap_or_else(|| format!("Set {name}.")));
     }
-    if !provider.requires_openai_auth {
-        return found("the provider needs none");
+    if provider.bearer_token.is_some() {
+        return found("the token is in the settings");
     }
-    match resources.accounts().login() {
-        Some(login) => logged_in(&login),
+    if !provider.requires_openai_auth {
+        return found("the settings of the provider name none");
+    }
+    match stored {
+        Some(login) => logged_in(login),
         None => {
             let problem = resources.accounts().problem();
             let message = problem.unwrap_or_else(|| "nobody is logged in".to_owned());
@@ -79,13 +87,20 @@ fn logged_in(login: &Login) -> Finding {
         message = format!("{message}, {email}");
     }
     let until = login.valid_until();
+    let is_over = until.is_some_and(|until| until <= Timestamp::now());
     if let Some(until) = &until {
-        message = format!("{message}; the token is valid until {until}");
-        if login.is_renewed() {
-            message.push_str(" and is renewed before");
-        }
+        let so_far = if is_over { "was" } else { "is" };
+        message = format!("{message}; the token {so_far} valid until {until}");
     }
-    Finding::new("login", FindingState::Ok, message)
+    let finding = match (is_over, login.is_renewed()) {
+        (false, _) => Finding::new("login", FindingState::Ok, message),
+        (true, true) => Finding::new("login", FindingState::Warning, message)
+            .advise("The next turn renews it. If it cannot, run `codex login`."),
+        (true, false) => {
+            Finding::new("login", FindingState::Warning, message).advise("Run `codex login`.")
+        }
+    };
+    finding
         .fact(
             "mode",
             serde_json::to_value(login.mode()).unwrap_or_default(),
@@ -94,29 +109,25 @@ fn logged_in(login: &Login) -> Finding {
 }
 
 /// What the service says when it is asked for its models.
-async fn service(resources: &EngineResources, config: &Config) -> Finding {
+async fn service(
+    resources: &EngineResources,
+    credential: FixedCredential,
+    config: &Config,
+) -> Finding {
     let provider = &config.model.provider;
     let identity = wiring::identity(wiring::ORIGINATOR, None);
-    let client = resources.client(wiring::provider(provider), identity);
-    let asked = tokio::time::timeout(ANSWER_TIME, client.models()).await;
+    let provider_of_requests = wiring::provider(provider);
+    let client = resources.client_with(provider_of_requests, identity, Arc::new(credential));
     let place = place(provider);
-    match asked {
-        Ok(Ok(list)) => listed(&place, &list, config.model.model.as_deref()),
+    match client.models().await {
+        Ok(list) => listed(&place, &list, config.model.model.as_deref()),
         // Not every server has a list.
-        Ok(Err(ModelError::UnexpectedStatus(status))) if matches!(status.status, 404 | 405) => {
+        Err(ModelError::UnexpectedStatus(status)) if matches!(status.status, 404 | 405) => {
             let message = format!("{place} answers, and does not list its models");
             Finding::new("model", FindingState::Ok, message)
         }
-        Ok(Err(error)) => Finding::new("model", FindingState::Error, format!("{place}: {error}"))
+        Err(error) => Finding::new("model", FindingState::Error, format!("{place}: {error}"))
             .advise("Start the server, or correct `base_url`, the key or the proxy."),
-        Err(_) => {
-            let message = format!(
-                "{place} does not answer within {} seconds",
-                ANSWER_TIME.as_secs()
-            );
-            Finding::new("model", FindingState::Error, message)
-                .advise("Look at the server, or correct `base_url` or the proxy.")
-        }
     }
 }
 
@@ -153,7 +164,7 @@ fn listed(place: &str, list: &ModelList, chosen: Option<&str>) -> Finding {
 
 fn place(provider: &Provider) -> String {
     match &provider.base_url {
-        Some(url) => url.clone(),
+        Some(url) => without_secrets(url),
         None => provider.name.clone(),
     }
 }

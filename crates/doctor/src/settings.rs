@@ -13,7 +13,17 @@ pub(crate) fn read(config: &anyhow::Result<Config>) -> Finding {
         Ok(config) => {
             let provider = &config.model.provider_id;
             let message = format!("it can be read; the model provider is `{provider}`");
-            Finding::new("configuration", FindingState::Ok, message)
+            let warnings: Vec<String> = (config.warnings.iter())
+                .map(|warning| warning.summary.clone())
+                .collect();
+            if warnings.is_empty() {
+                return Finding::new("configuration", FindingState::Ok, message);
+            }
+            let message =
+                format!("it can be read, with warnings; the model provider is `{provider}`");
+            Finding::new("configuration", FindingState::Warning, message)
+                .advise("Correct config.toml where it does not say what was meant.")
+                .with(warnings)
         }
         Err(error) => Finding::new("configuration", FindingState::Error, format!("{error:#}"))
             .advise("Correct the file and the line that are named."),

@@ -139,10 +139,20 @@ impl EngineResources {
 
     /// The client for the models of a provider.
     pub fn client(&self, provider: Provider, identity: ClientIdentity) -> Arc<dyn ModelClient> {
+        self.client_with(provider, identity, self.credentials())
+    }
+
+    /// The same with other credentials than those of the login.
+    pub fn client_with(
+        &self,
+        provider: Provider,
+        identity: ClientIdentity,
+        credentials: Arc<dyn CredentialSource>,
+    ) -> Arc<dyn ModelClient> {
         let dependencies = ClientDependencies {
             identity,
             environment: Arc::new(variable),
-            credentials: self.credentials(),
+            credentials,
             clock: Arc::new(ModelClock),
             http: Arc::clone(&self.http),
         };

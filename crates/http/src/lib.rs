@@ -31,6 +31,7 @@ pub use live_login::{LiveLogin, SharedLogin};
 pub use pkce::{NoRandomNumbers, PkceSecrets};
 pub use pool::{
     HttpPool, HttpSettings, HttpSetupError, PostError, ProxySettings, error_text, remove_secrets,
+    without_secrets,
 };
 pub use redirect::refused as refused_redirect;
 pub use sent_secrets::SentSecrets;

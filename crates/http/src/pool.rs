@@ -235,9 +235,34 @@ pub fn remove_secrets(url: &mut reqwest::Url) {
     let _ = url.set_password(None);
 }
 
+/// An address as it may be shown: without a query, and without a login, also if it is no URL.
+#[must_use]
+pub fn without_secrets(address: &str) -> String {
+    let address = address.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = match address.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), address),
+    };
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    format!("{scheme}{host}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shown_addresses_have_no_login_and_no_query() {
+        for (address, shown) in [
+            ("http://proxy:3128", "http://proxy:3128"),
+            ("http://me:p@ss@proxy:3128", "http://proxy:3128"),
+            ("me:pass@proxy:3128", "proxy:3128"),
+            ("https://a.test/v1?key=sk-1", "https://a.test/v1"),
+            ("https://me:word@a.test/v1#x", "https://a.test/v1"),
+        ] {
+            assert_eq!(without_secrets(address), shown);
+        }
+    }
 
     #[test]
     fn plain_urls_load_no_certificates() {

@@ -22,6 +22,7 @@ use crate::known_programs::{
 use crate::line::{CommandWords, UNKNOWNS};
 use crate::python_start::removes_variables;
 use crate::recipe_runners::recipe_request;
+use crate::sed;
 
 /// A file that a word may mean.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -163,11 +164,15 @@ impl Candidates {
         if name == "jq" {
             self.filter(arguments);
         }
-        if let Some(script) = arguments
-            .iter()
-            .find(|word| name == "sed" && runs_lines(word))
+        if name == "sed"
+            && let Some(script) = sed::running_script(arguments)
         {
             self.unknown(script);
+        }
+        if name.ends_with("awk")
+            && let Some(program) = arguments.iter().find(|word| awk_pipes(word))
+        {
+            self.unknown(program);
         }
         if !reads_input && (WRITERS.contains(&name) || READERS.contains(&name)) {
             return;
@@ -323,26 +328,17 @@ impl Candidates {
     }
 }
 
-/// Whether a script of sed runs lines: its command `e`, and the flag of `s`.
-fn runs_lines(script: &str) -> bool {
-    script.split([';', '\n', '{']).any(|command| {
-        let is_address = |c: char| c.is_ascii_digit() || "$,! ~".contains(c);
-        let command = command.trim_start_matches(is_address);
-        let command = match command.strip_prefix('/') {
-            Some(pattern) => pattern.rsplit_once('/').map_or("", |(_, rest)| rest.trim()),
-            None => command,
-        };
-        let mut letters = command.chars();
-        match (letters.next(), letters.next()) {
-            (Some('e'), None | Some(' ')) => true,
-            (Some('s'), Some(mark)) if !mark.is_alphanumeric() => {
-                let flags = command.rsplit(mark).next().unwrap_or_default();
-                let flags = flags.trim_end_matches('}').trim();
-                flags.contains('e') && flags.chars().all(|c| "gpiImMe0123456789".contains(c))
-            }
-            _ => false,
-        }
-    })
+/// Whether a program of awk writes to lines that it runs, or reads from them.
+fn awk_pipes(program: &str) -> bool {
+    let is_in_text = |before: &str| before.matches('"').count() % 2 == 1;
+    let runs = |(at, _): (usize, &str)| {
+        let (before, behind) = (&program[..at], program[at + 1..].trim_start());
+        let is_or = before.ends_with('|') || behind.starts_with('|');
+        !is_in_text(before)
+            && !is_or
+            && (behind.starts_with(['"', '&', '$', '(']) || behind.starts_with(char::is_alphabetic))
+    };
+    program.contains('{') && program.match_indices('|').any(runs)
 }
 
 /// Whether a program runs those of packages: for each script of a package, there may be a program of that name.

@@ -39,6 +39,7 @@ mod recipe_runners;
 mod recipes;
 mod record;
 mod references;
+mod sed;
 mod system_programs;
 
 pub use code_variables::writable_variables;

@@ -67,9 +67,13 @@ fn union(intersection: &Map<String, Value>, mut alternatives: Vec<Map<String, Va
     let beside = beside.map(|(key, value)| (key.clone(), value.clone()));
     let mut union = match alternatives.len() {
         1 => alternatives.remove(0),
-        _ => [("anyOf".to_owned(), Value::from(alternatives))]
-            .into_iter()
-            .collect(),
+        _ => {
+            // Several types of one name would get numbers.
+            for alternative in &mut alternatives {
+                alternative.remove("title");
+            }
+            Map::from_iter([("anyOf".to_owned(), Value::from(alternatives))])
+        }
     };
     union.extend(beside);
     union.into()

@@ -243,7 +243,7 @@ handlers! {
     ThreadIncrementElicitation: thread => thread_control::add_hold;
     ThreadDecrementElicitation: thread => thread_control::take_hold_back;
     ThreadCompactionRead: thread => thread_compaction::read;
-    ThreadCompactionRestore: thread => thread_compaction::restore;
+    ThreadCompactionRestore: thread [Write Threads] => thread_compaction::restore;
     ThreadPinAdd: thread [Write Threads] => thread_pins::add;
     ThreadPinList: thread => thread_pins::list;
     ThreadPinRemove: thread [Write Threads] => thread_pins::remove;

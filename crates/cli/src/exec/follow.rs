@@ -146,7 +146,7 @@ impl TurnObserver for TurnPrinter {
 
     fn on_silence(&mut self, silence: Duration) -> Result<(), ClientError> {
         if let TurnView::Progress(transcript) = &mut self.view {
-            transcript.waiting(silence, io::stderr().is_terminal())?;
+            transcript.waiting(silence)?;
         }
         Ok(())
     }

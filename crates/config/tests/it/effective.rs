@@ -403,6 +403,7 @@ fn permissions_limit_what_is_read_although_the_rest_of_the_settings_is_invalid()
         "default_permissions = 'p'\n[permissions.p.filesystem]\n'usr' = 'read'",
         "[permissions.p.filesystem]\n'/usr' = 'read'",
         "permissions = 'p'",
+        "model = 5\ndefault_permissions = 'p'\n[permissions.p.filesystm]\n'/usr' = 'read'",
     ] {
         let files = without_files(closed, &[]).secrets.hidden_files();
         assert!(files.find(&files.rules(&[])).is_err(), "{closed}");
@@ -428,6 +429,7 @@ fn variables_of_commands_are_limited_although_the_rest_of_the_settings_is_invali
         "inherit = 'cor'",
         "exclude = 'API_KEY'",
         "include_only = [5]",
+        "exclud = ['API_KEY']",
     ] {
         assert_eq!(policy(unknown), ["HOME", "PATH"], "{unknown}");
     }

@@ -218,12 +218,6 @@ impl RunningTurn<'_> {
         };
         *cut_answers = if sampled.is_cut { *cut_answers + 1 } else { 0 };
         let goes_on = *cut_answers < MAX_CUT_ANSWERS;
-        if sampled.follow_up && !goes_on {
-            let message =
-                format!("The turn ends here, because {MAX_CUT_ANSWERS} answers in a row were cut.");
-            self.emitter
-                .emit(EventMsg::Warning(WarningEvent { message }));
-        }
         if sampled.follow_up && goes_on {
             self.compact_if_full(CompactionPhase::MidTurn).await?;
             return Ok(None);
@@ -231,6 +225,13 @@ impl RunningTurn<'_> {
         let verdict = self.may_end(&sampled.completed, continuations).await?;
         let ends = verdict != TurnEndVerdict::GoOn && self.scope.refuse_input_if_none_waits();
         if ends {
+            if sampled.follow_up {
+                let message = format!(
+                    "The turn ends here, because {MAX_CUT_ANSWERS} answers in a row were cut."
+                );
+                self.emitter
+                    .emit(EventMsg::Warning(WarningEvent { message }));
+            }
             self.compact_after_turn().await?;
         }
         Ok(ends.then(|| CompletedTurn {

@@ -1663,4 +1663,14 @@ fn lines_that_sed_runs_are_reported() {
         let unknown = folder.of(&format!("echo x | sed '{script}'")).unknown;
         assert_eq!(unknown.is_some(), is_reported, "{script}: {unknown:?}");
     }
+    for (line, is_reported) in [
+        ("cat list | sed -e1e", true),
+        ("cat list | awk '{print | \"sh\"}'", true),
+        ("cat list | awk '{\"./x\" | getline}'", true),
+        ("cat list | awk '{print $1 \"|\" $2}'", false),
+        ("cat list | awk 'a || b {print}'", false),
+    ] {
+        let unknown = folder.of(line).unknown;
+        assert_eq!(unknown.is_some(), is_reported, "{line}: {unknown:?}");
+    }
 }

@@ -90,6 +90,7 @@ impl RunningTurn<'_> {
                     if role == "assistant" =>
                 {
                     text = assistant_text(&content);
+                    streamed.clear();
                 }
                 ModelEvent::TextDelta(delta) => streamed.push_str(&delta),
                 ModelEvent::Completed(completion) => {
@@ -99,10 +100,9 @@ impl RunningTurn<'_> {
                         self.conversation.usage.add(usage, window);
                     }
                     self.emitter.emit(self.conversation.usage.event());
-                    return match completion.cut {
-                        Some(cut) => self.cut_summary(&cut, text, streamed),
-                        None => Ok(text),
-                    };
+                    // What came behind the last whole message is the one that was cut.
+                    let last = Some(streamed).filter(|streamed| !streamed.trim().is_empty());
+                    return self.finished_summary(last.unwrap_or(text), completion.cut.as_ref());
                 }
                 ModelEvent::RateLimits(limits) => {
                     self.conversation.usage.limit(limits);
@@ -115,23 +115,22 @@ impl RunningTurn<'_> {
 }
 
 impl RunningTurn<'_> {
-    /// A summary that the server cut: what came of it. Without a word of it, the conversation stays.
-    fn cut_summary(
-        &self,
-        cut: &AnswerCut,
-        done: String,
-        streamed: String,
-    ) -> Result<String, TurnError> {
-        let text = if done.is_empty() { streamed } else { done };
+    /// What came of a summary, which the server may have cut. Without a word of it, the conversation stays.
+    fn finished_summary(&self, text: String, cut: Option<&AnswerCut>) -> Result<String, TurnError> {
+        let cut = cut.map(ToString::to_string);
         if text.trim().is_empty() {
+            let because = cut.unwrap_or_else(|| "The model said nothing.".to_owned());
             return Err(TurnError::Failed {
-                message: format!("There is no summary, so the conversation stays as it is. {cut}"),
+                message: format!(
+                    "There is no summary, so the conversation stays as it is. {because}"
+                ),
                 info: CodexErrorInfo::Other,
             });
         }
-        let message = cut.to_string();
-        self.emitter
-            .emit(EventMsg::Warning(WarningEvent { message }));
+        if let Some(message) = cut {
+            self.emitter
+                .emit(EventMsg::Warning(WarningEvent { message }));
+        }
         Ok(text)
     }
 }
