@@ -1,10 +1,11 @@
 //! The command line itself.
 
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
 use crate::session::ready_scenario;
+use crate::setup::PROGRAM;
 use crate::{codex, stdout_of};
 
 #[test]
@@ -58,6 +59,13 @@ fn every_command_has_help_that_says_what_it_does() {
     }
 }
 
+/// What becomes of a command whose standard output is this.
+fn run_into(output: impl Into<Stdio>, home: &TempDir, command: &mut Command) -> Output {
+    let command = command.env("CODEX_HOME", home.path()).stdin(Stdio::null());
+    let started = command.stdout(output).stderr(Stdio::piped()).spawn();
+    started.unwrap().wait_with_output().unwrap()
+}
+
 #[test]
 fn commands_end_well_when_their_reader_has_left() {
     for command in [
@@ -71,15 +79,7 @@ fn commands_end_well_when_their_reader_has_left() {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let home = TempDir::new().unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_codex"))
-            .args(command)
-            .env("CODEX_HOME", home.path())
-            .stdout(writer)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
-            .wait_with_output()
-            .unwrap();
+        let output = run_into(writer, &home, Command::new(PROGRAM).args(command));
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(!errors.contains("ipe"), "{command:?}: {errors}");
         // `doctor` fails where it finds something.
@@ -90,28 +90,21 @@ fn commands_end_well_when_their_reader_has_left() {
 
 #[test]
 fn turn_ends_quietly_when_its_reader_has_left() {
-    let scenario = ready_scenario("hello");
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     let home = TempDir::new().unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_codex"))
-        .args([
-            "exec",
-            "--json",
-            "--skip-git-repo-check",
-            "hi",
-            "--scenario",
-        ])
-        .arg(scenario)
-        .current_dir(home.path())
-        .env("CODEX_HOME", home.path())
-        .stdin(Stdio::null())
-        .stdout(writer)
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
-        .wait_with_output()
-        .unwrap();
+    let mut command = Command::new(PROGRAM);
+    command.args([
+        "exec",
+        "--json",
+        "--skip-git-repo-check",
+        "hi",
+        "--scenario",
+    ]);
+    command
+        .arg(ready_scenario("hello"))
+        .current_dir(home.path());
+    let output = run_into(writer, &home, &mut command);
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!((output.status.code(), &*errors), (Some(141), ""));
 }
@@ -126,15 +119,7 @@ fn answer_that_cannot_be_written_is_an_error() {
             .write(true)
             .open("/dev/full")
             .unwrap();
-        let output = Command::new(env!("CARGO_BIN_EXE_codex"))
-            .args(command)
-            .env("CODEX_HOME", home.path())
-            .stdout(full)
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
-            .wait_with_output()
-            .unwrap();
+        let output = run_into(full, &home, Command::new(PROGRAM).args(command));
         let errors = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{command:?}: {errors}");
         assert!(errors.contains("error: "), "{command:?}: {errors}");

@@ -160,21 +160,26 @@ async fn exec(
         written.with_context(|| cannot_write(&file))?;
     }
     follower.finish(&outcome)?;
-    let is_unused = read["config"]["model_providers"][&read["config"]["model_provider"]
-        .as_str()
-        .unwrap_or_default()]["env_key"]
-        != OPENAI_KEY;
-    if outcome.is_unauthorized && is_unused && non_blank(OPENAI_KEY).is_some() {
-        note(format_args!(
-            "note: {OPENAI_KEY} is set, and was not used. A provider of your own uses it with env_key = \"{OPENAI_KEY}\", \
-             the hosted service once `codex login --with-api-key` has read it."
-        ));
+    if outcome.is_unauthorized {
+        note_unused_key(&read["config"]);
     }
     Ok(match outcome.status {
         TurnStatus::Completed => ExitCode::SUCCESS,
         TurnStatus::Interrupted => ExitCode::from(INTERRUPTED),
         TurnStatus::Failed | TurnStatus::InProgress => ExitCode::FAILURE,
     })
+}
+
+/// Names a key of the environment that the model provider of these settings does not use.
+fn note_unused_key(config: &Value) {
+    let provider = config["model_provider"].as_str().unwrap_or_default();
+    let is_used = config["model_providers"][provider]["env_key"] == OPENAI_KEY;
+    if !is_used && non_blank(OPENAI_KEY).is_some() {
+        note(format_args!(
+            "note: {OPENAI_KEY} is set, and was not used. A provider of your own uses it with env_key = \"{OPENAI_KEY}\", \
+             the hosted service once `codex login --with-api-key` has read it."
+        ));
+    }
 }
 
 /// Does the task in the thread.

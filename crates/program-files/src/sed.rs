@@ -11,7 +11,7 @@ const TO_END_OF_LINE: &str = "aicrRwW";
 /// The commands whose argument is a label.
 const WITH_LABEL: &str = ":btT";
 
-/// The argument with a script that runs lines, of those behind `sed`.
+/// The argument with a script that runs lines, of those behind `sed`. What a file of commands says is not looked at, so it may.
 pub(crate) fn running_script(arguments: &[String]) -> Option<&str> {
     let mut scripts = Vec::new();
     let mut operand = None;
@@ -26,7 +26,7 @@ pub(crate) fn running_script(arguments: &[String]) -> Option<&str> {
                 has_script = true;
                 scripts.extend(value.or_else(|| words.next().map(String::as_str)));
             } else if name.len() > 1 && "file".starts_with(name) {
-                has_script = true;
+                return Some(word);
             }
         } else if let Some(letters) = word.strip_prefix('-').filter(|letters| !letters.is_empty()) {
             for (at, letter) in letters.char_indices() {
@@ -38,10 +38,7 @@ pub(crate) fn running_script(arguments: &[String]) -> Option<&str> {
                         scripts.extend(value.or_else(|| words.next().map(String::as_str)));
                         break;
                     }
-                    'f' => {
-                        has_script = true;
-                        break;
-                    }
+                    'f' => return Some(word),
                     'i' | 'l' => break,
                     _ => {}
                 }
@@ -224,7 +221,9 @@ mod tests {
             ("1i e", false),
             ("s/^.*\\///|README.e", false),
             ("-i.e|s/x/y/", false),
-            ("-f|script.e|file", false),
+            ("-f|script|file", true),
+            ("-nfscript|file", true),
+            ("--file=script|file", true),
             ("y/abc/xye/", false),
             ("s/e/x/w file.e", false),
             ("1,5p;# e", false),
