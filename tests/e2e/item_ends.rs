@@ -4,7 +4,7 @@
 use codex_test_support::{AppServer, HttpReply, Latch, ModelServer, sse};
 use serde_json::{Value, json};
 
-use crate::setup::{server, untrusted_home};
+use crate::setup::{PROGRAM, server, untrusted_home};
 
 const APPROVAL: &str = "item/commandExecution/requestApproval";
 
@@ -75,6 +75,44 @@ async fn what_was_typed_last_is_told_before_the_end_that_it_brings() {
         seen,
         expected(&[typed, ("item/completed", json!("completed"))])
     );
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn client_that_comes_back_is_told_of_the_command_that_runs_on() {
+    let runs = json!({ "cmd": "sleep 600", "yield_time_ms": 250 });
+    let model = ModelServer::start([call("exec_command", &runs), says("it runs")]);
+    let model = model.await.unwrap();
+    let home = untrusted_home(&model);
+    let mut server = AppServer::start(PROGRAM, home.path()).unwrap();
+    let params = json!({
+        "clientInfo": { "name": "editor", "version": "1" },
+        "capabilities": { "clientRelease": "0.169", "experimentalApi": true },
+    });
+    server.call("initialize", params).await.unwrap();
+    let initialized = json!({ "method": "initialized" });
+    server.send(&initialized).await.unwrap();
+    let thread = thread_with_terminals(&mut server, "never").await;
+    server.run_turn(&thread, "run it").await;
+    let of_thread = json!({ "threadId": thread });
+    let left = server.call("thread/unsubscribe", of_thread.clone()).await;
+    assert_eq!(left.unwrap()["result"]["status"], "unsubscribed");
+    server
+        .call("thread/resume", of_thread.clone())
+        .await
+        .unwrap();
+    let begun = server.wait_for("item/started").await.unwrap();
+    assert_eq!(
+        begun["params"]["item"]["command"],
+        "/bin/bash -lc 'sleep 600'"
+    );
+    assert_eq!(begun["params"]["item"]["status"], "inProgress");
+    server
+        .call("thread/backgroundTerminals/clean", of_thread)
+        .await
+        .unwrap();
+    let ended = server.wait_for("item/completed").await.unwrap();
+    assert_eq!(ended["params"]["item"]["id"], begun["params"]["item"]["id"]);
     server.finish().await.unwrap();
 }
 

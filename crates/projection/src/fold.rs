@@ -87,6 +87,15 @@ impl Fold<Notifications> {
         })
     }
 
+    /// The begins of items that run on after the end of their turn. Nothing that is stored has these items.
+    pub fn outliving_items(&self) -> Vec<Change> {
+        let ended = self.turns.iter().filter(|turn| !turn.is_open);
+        let items = ended.flat_map(|turn| turn.running.iter().map(move |item| (&*turn.id, item)));
+        items
+            .map(|(turn, item)| self.consumer.begin_of(turn, item).into())
+            .collect()
+    }
+
     /// Applies a live event, and returns what clients are told.
     pub fn apply(&mut self, id: &str, now: i64, event: &EventMsg) -> Vec<Change> {
         let context = EventContext {

@@ -53,7 +53,7 @@ const FAILED_BEFORE: [(u64, &str); 13] = [
 ];
 
 /// Plans of simulations that have failed, and why.
-const PLANS_FAILED_BEFORE: [(&str, &str); 3] = [
+const PLANS_FAILED_BEFORE: [(&str, &str); 4] = [
     (
         r#"{"seed":2,"clients":[{"release":"0.171","is_experimental":true,"read_delay":0}],"actions":[{"phase":0,"at":0,"client":0,"kind":"startThread","number":137620158637346},{"phase":0,"at":45467,"client":0,"kind":"setName","number":6616005035979},{"phase":1,"at":121,"client":0,"kind":"addToQueue","number":62074282323609},{"phase":1,"at":170,"client":0,"kind":"resumeThread","number":146505387270548},{"phase":1,"at":216,"client":0,"kind":"archive","number":265400929856941}],"kills":[{"after":14,"since":{"kind":"questionSettled","number":12}}]}"#,
         "a turn that was stopped while its calls ran ended as failed, and was stored as interrupted",
@@ -65,6 +65,10 @@ const PLANS_FAILED_BEFORE: [(&str, &str); 3] = [
     (
         r#"{"seed":288,"clients":[{"release":"0.117","is_experimental":true,"read_delay":0},{"release":"0.117","is_experimental":true,"read_delay":0},{"release":"0.169","is_experimental":true,"read_delay":0}],"actions":[{"phase":0,"at":0,"client":0,"kind":"startThread","number":185976900729560},{"phase":0,"at":102,"client":2,"kind":"setGoal","number":252619740625182},{"phase":0,"at":468,"client":1,"kind":"addToQueue","number":42054906454413},{"phase":0,"at":17718,"client":1,"kind":"resumeThread","number":225693474034698},{"phase":0,"at":17718,"client":0,"kind":"addToQueue","number":225693474034703},{"phase":0,"at":17718,"client":1,"kind":"listQueue","number":225693474034708},{"phase":0,"at":19718,"client":1,"kind":"addToQueue","number":225693474034706}],"kills":[{"after":33}],"has_two_engines":true,"second_begins":[0,25379]}"#,
         "a message of the queue was said twice: the next process found the copy of its input",
+    ),
+    (
+        r#"{"seed":237,"clients":[{"release":"0.140","is_experimental":true,"read_delay":0},{"release":"0.169","is_experimental":true,"read_delay":0},{"release":"0.169","is_experimental":true,"read_delay":0}],"actions":[{"phase":0,"at":22496,"client":0,"kind":"startThread","number":124777328481701},{"phase":0,"at":55986,"client":2,"kind":"setName","number":49901487533018},{"phase":2,"at":0,"client":0,"kind":"resumeThread","number":60312305584287},{"phase":2,"at":166,"client":0,"kind":"startTurn","number":60312305584287},{"phase":2,"at":229,"client":0,"kind":"unsubscribe","number":207109616927330},{"phase":2,"at":5720,"client":0,"kind":"resumeThread","number":116027940449334}],"kills":[{"after":10,"since":{"kind":"questionSettled","number":1}},{"after":0,"since":{"kind":"turnStarted","number":1}}],"has_two_engines":true,"second_begins":[0,21936,0]}"#,
+        "a client that came back was told of the end of a command and not of its begin",
     ),
 ];
 

@@ -39,6 +39,8 @@ pub struct ProtocolObserver {
     requests: HashMap<String, bool>,
     /// The requests without a reply whose reply shows a thread and does not subscribe to it.
     reads: HashSet<String>,
+    /// The threads that the client has not followed all the time.
+    followed_in_part: HashSet<String>,
     turns: HashMap<String, ObservedTurn>,
     items: HashMap<String, ObservedItem>,
     schemas: ClientSchemas,
@@ -103,6 +105,9 @@ impl ProtocolObserver {
         if let Some(id) = message.get("id").filter(|_| !is_answer) {
             if message["method"] == "thread/read" {
                 self.reads.insert(id.to_string());
+            }
+            if message["method"] == "thread/unsubscribe" {
+                self.turns_away(&message["params"]["threadId"]);
             }
             self.requests.insert(id.to_string(), false);
         }
@@ -178,8 +183,20 @@ impl ProtocolObserver {
         }
     }
 
+    /// The client may miss what happens in a thread. When it is back, it is told again of commands that run on.
+    fn turns_away(&mut self, thread: &Value) {
+        self.followed_in_part.insert(thread.to_string());
+        let of_thread = format!("{thread} ");
+        for (id, item) in &mut self.items {
+            item.known |= item.is_terminal && id.starts_with(&of_thread);
+        }
+    }
+
     /// Records the running turn with its items in a thread that the client subscribes to, and what runs on from earlier turns.
     fn joins(&mut self, thread: &Value) {
+        if thread["id"].is_string() {
+            self.followed_in_part.insert(thread["id"].to_string());
+        }
         for turn in thread["turns"].as_array().into_iter().flatten() {
             let id = format!("{} {}", thread["id"], turn["id"]);
             let is_running = turn["status"] == "inProgress";
@@ -260,7 +277,15 @@ impl ProtocolObserver {
 
     fn item_begins(&mut self, params: &Value) {
         let id = item_key(&params["threadId"], &params["turnId"], &params["item"]);
-        let turn = self.open_turn("item/started", params);
+        let may_be_late = is_terminal(&params["item"])
+            && self
+                .followed_in_part
+                .contains(&params["threadId"].to_string());
+        let turn = if may_be_late {
+            format!("{} {}", params["threadId"], params["turnId"])
+        } else {
+            self.open_turn("item/started", params)
+        };
         let begun = ObservedItem {
             turn,
             id: params["item"]["id"].clone(),
@@ -276,10 +301,6 @@ impl ProtocolObserver {
     fn item_ends(&mut self, params: &Value) {
         let id = item_key(&params["threadId"], &params["turnId"], &params["item"]);
         let turn = format!("{} {}", params["threadId"], params["turnId"]);
-        // A terminal may outlive the turns of all clients that saw it begin.
-        if is_terminal(&params["item"]) && !self.turns.contains_key(&turn) {
-            return;
-        }
         let Some(item) = self.items.get_mut(&id) else {
             panic!("item {id} ends without having begun: {params}");
         };

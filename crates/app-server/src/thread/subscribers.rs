@@ -1,7 +1,7 @@
 //! The connections that receive the notifications of a thread.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Values;
+use std::collections::btree_map::{Entry, Values};
 use std::sync::Arc;
 
 use crate::connection::{Connection, ConnectionId};
@@ -25,14 +25,17 @@ pub(super) struct Subscriber {
 }
 
 impl Subscribers {
-    pub(super) fn add(&mut self, connection: &Arc<Connection>) {
+    /// Returns whether the client is a new one.
+    pub(super) fn add(&mut self, connection: &Arc<Connection>) -> bool {
         let dialect_in_turn = self.dialect_in_turn(connection);
-        self.all
-            .entry(connection.id())
-            .or_insert_with(|| Subscriber {
-                connection: Arc::clone(connection),
-                dialect_in_turn,
-            });
+        let Entry::Vacant(vacant) = self.all.entry(connection.id()) else {
+            return false;
+        };
+        vacant.insert(Subscriber {
+            connection: Arc::clone(connection),
+            dialect_in_turn,
+        });
+        true
     }
 
     pub(super) fn remove(&mut self, connection: ConnectionId) -> Option<Subscriber> {

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::actor::Actor;
 use crate::connection::{Connection, ConnectionId};
+use crate::encoded_forms::EncodedForms;
 
 impl Actor {
     pub(super) fn subscribe(&mut self, connection: &Arc<Connection>) {
@@ -20,8 +21,19 @@ impl Actor {
         {
             tracing::warn!(%error, "a loaded thread belongs to another process");
         }
-        self.subscribers.add(connection);
+        let is_new = self.subscribers.add(connection);
         self.unloading.at = None;
+        if is_new {
+            self.show_outliving_items(connection);
+        }
+    }
+
+    /// Tells a client that items of earlier turns run on. Their ends follow.
+    fn show_outliving_items(&self, connection: &Connection) {
+        let dialect = self.subscribers.dialect_in_turn(connection);
+        for begun in self.fold.outliving_items() {
+            EncodedForms::new(&begun).send(connection, dialect);
+        }
     }
 
     pub(super) fn leave(&mut self, connection: ConnectionId) -> ThreadUnsubscribeStatus {

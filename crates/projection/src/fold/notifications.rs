@@ -97,6 +97,15 @@ impl Notifications {
         begun.map(|one| one.has_begun = true).is_some()
     }
 
+    pub(super) fn begin_of(&self, turn: &str, item: &TimedItem) -> ServerNotification {
+        ServerNotification::ItemStarted(ItemStartedNotification {
+            item: item.clone(),
+            thread_id: self.thread.clone(),
+            turn_id: turn.to_owned(),
+            started_at_ms: item.started_at_ms,
+        })
+    }
+
     /// The commands of a turn that have not begun and wait for an approval.
     pub(super) fn asked(&self, turn: &str) -> Vec<TimedItem> {
         let is_asked = |one: &&WaitingCommand| !one.has_begun && one.turn == turn;
@@ -136,6 +145,14 @@ fn end_as_asked(ended: &mut TimedItem, asked: &TimedItem) -> Option<Vec<CommandA
             ..
         } if command_actions != before => Some(std::mem::replace(command_actions, before.clone())),
         _ => None,
+    }
+}
+
+fn begun(item: ThreadItem, now: Option<i64>) -> TimedItem {
+    TimedItem {
+        item,
+        started_at_ms: now,
+        completed_at_ms: None,
     }
 }
 
@@ -191,47 +208,28 @@ impl Consumer for Notifications {
     }
 
     fn item_started(&mut self, turn: &str, item: &ThreadItem, now: Option<i64>) {
-        let item = TimedItem {
-            item: item.clone(),
-            started_at_ms: now,
-            completed_at_ms: None,
-        };
+        let item = begun(item.clone(), now);
         let is_compaction = matches!(item.item, ThreadItem::ContextCompaction { .. });
         let moment = if self.begin_waiting(id_of(&item.item)) {
             Moment::CommandRuns
         } else {
             Moment::Usual
         };
-        let started = ItemStartedNotification {
-            item,
-            thread_id: self.thread.clone(),
-            turn_id: turn.to_owned(),
-            started_at_ms: now,
-        };
-        self.push_at(moment, ServerNotification::ItemStarted(started));
+        let started = self.begin_of(turn, &item);
+        self.push_at(moment, started);
         if is_compaction {
             self.push_counted(turn);
         }
     }
 
     fn command_asked(&mut self, turn: &str, item: ThreadItem, now: Option<i64>) {
-        let item = TimedItem {
-            item,
-            started_at_ms: now,
-            completed_at_ms: None,
-        };
+        let item = begun(item, now);
         self.waiting.push(WaitingCommand {
             turn: turn.to_owned(),
             item: item.clone(),
             has_begun: false,
         });
-        let asked = ItemStartedNotification {
-            item,
-            thread_id: self.thread.clone(),
-            turn_id: turn.to_owned(),
-            started_at_ms: now,
-        };
-        let asked = ServerNotification::ItemStarted(asked);
+        let asked = self.begin_of(turn, &item);
         self.push_at(Moment::CommandAsked, asked);
     }
 
