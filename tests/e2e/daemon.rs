@@ -10,6 +10,8 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::escapes::wait_until;
+
 /// A home folder whose server ends with the test.
 struct DaemonHome(TempDir);
 
@@ -89,9 +91,9 @@ fn a_server_is_started_once_found_and_ended() {
     let restarted = answer(&home.daemon("restart"));
     assert_eq!(restarted["status"], "restarted");
     assert_ne!(restarted["pid"], started["pid"]);
-    assert!(!exists(&started["pid"]));
+    wait_until("the first server ended", || !exists(&started["pid"]));
     assert_eq!(answer(&home.daemon("stop"))["status"], "stopped");
-    assert!(!exists(&restarted["pid"]));
+    wait_until("the second server ended", || !exists(&restarted["pid"]));
     assert!(!home.socket().exists());
     assert_eq!(answer(&home.daemon("stop"))["status"], "notRunning");
 }
