@@ -74,3 +74,26 @@ fn a_client_that_starts_no_server_is_reported() {
     assert!(table.contains("noServer"), "{table}");
     assert_eq!(output.status.code(), Some(1));
 }
+
+/// Each client waits for the other one.
+#[test]
+fn clients_of_several_scenarios_run_at_once() {
+    let met = tempfile::tempdir().unwrap();
+    let script =
+        r#"touch "$0/$CODEX_SCENARIO"; until [ "$(ls "$0" | wc -l)" -eq 2 ]; do sleep 0.02; done"#;
+    let output = Command::new(env!("CARGO_BIN_EXE_codex"))
+        .args(["debug", "app-server", "check", "--only", "hello"])
+        .args(["--only", "chat", "--timeout", "30", "--json"])
+        .args(["--", "sh", "-c", script])
+        .arg(met.path())
+        .output()
+        .unwrap();
+    let results: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let names = [&results[0]["scenario"], &results[1]["scenario"]];
+    assert_eq!(names, ["chat", "hello"]);
+    for result in results.as_array().unwrap() {
+        let kinds = result["mistakes"].as_array().unwrap().iter();
+        let kinds: Vec<_> = kinds.map(|mistake| &mistake["kind"]).collect();
+        assert_eq!(kinds, ["noServer"]);
+    }
+}

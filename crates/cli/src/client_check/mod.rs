@@ -19,6 +19,7 @@ use codex_client::{
     check_conversation,
 };
 use codex_system::facts::HAS_BATCH_FILES;
+use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::Serialize;
 use tokio::process::Command;
 
@@ -73,6 +74,9 @@ pub(crate) struct CheckArguments {
     /// Seconds that the client may take for a scenario.
     #[arg(long, default_value_t = 60, value_name = "SECONDS")]
     timeout: u64,
+    /// How many clients run at once; 1 for clients that cannot run beside each other.
+    #[arg(long, short, default_value_t = 8, value_name = "NUMBER", value_parser = clap::value_parser!(u8).range(1..))]
+    jobs: u8,
     /// Print the result as JSON.
     #[arg(long)]
     json: bool,
@@ -95,13 +99,14 @@ pub(crate) fn run(
     protocol: ClientProtocol,
 ) -> anyhow::Result<ExitCode> {
     let chosen = choose(&arguments.only)?;
-    let runtime = crate::runtime::here()?;
-    let mut results = Vec::new();
-    for scenario in chosen {
+    let checks = chosen.into_iter().map(|scenario| async move {
         let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
-        let checked = check(arguments, protocol, scenario, folder.path());
-        results.push(runtime.block_on(checked)?);
-    }
+        check(arguments, protocol, scenario, folder.path()).await
+    });
+    let results = stream::iter(checks)
+        .buffered(arguments.jobs.into())
+        .try_collect::<Vec<_>>();
+    let results = crate::runtime::here()?.block_on(results)?;
     print(&results, arguments.json).context("cannot write the result")?;
     let has_mistakes = results.iter().any(|result| !result.mistakes.is_empty());
     Ok(if has_mistakes {
