@@ -26,6 +26,13 @@ pub enum Direction {
     ClientNotification,
 }
 
+impl Direction {
+    /// Whether it is answered.
+    pub fn has_reply(self) -> bool {
+        matches!(self, Self::ClientRequest | Self::ServerRequest)
+    }
+}
+
 /// A row of the method table.
 #[derive(Clone, Copy, Debug)]
 pub struct Method {

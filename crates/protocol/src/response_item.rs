@@ -201,7 +201,6 @@ pub enum ResponseItem {
         phase: Option<MessagePhase>,
         /// The id that the model gave it.
         #[serde(default, skip_serializing)]
-        #[since("0.169")]
         id: Option<String>,
     },
     /// The model's reasoning.
@@ -228,7 +227,6 @@ pub enum ResponseItem {
         action: LocalShellAction,
         /// An id of older servers, used where there is no call id.
         #[serde(default, skip_serializing)]
-        #[since("0.169")]
         id: Option<String>,
     },
     /// A call of a function tool.
@@ -244,7 +242,6 @@ pub enum ResponseItem {
         call_id: String,
         /// The id that the model gave the item.
         #[serde(default, skip_serializing)]
-        #[since("0.169")]
         id: Option<String>,
     },
     /// A search for tools.
@@ -260,7 +257,6 @@ pub enum ResponseItem {
         arguments: Value,
         /// The id that the model gave the item.
         #[serde(default, skip_serializing)]
-        #[since("0.169")]
         id: Option<String>,
     },
     /// The output of a function tool or a shell call.
@@ -283,7 +279,6 @@ pub enum ResponseItem {
         input: String,
         /// The id that the model gave the item.
         #[serde(default, skip_serializing)]
-        #[since("0.169")]
         id: Option<String>,
     },
     /// The output of a custom tool.
@@ -317,7 +312,6 @@ pub enum ResponseItem {
         action: Option<WebSearchAction>,
         /// The id that the model gave the item.
         #[serde(default, skip_serializing)]
-        #[since("0.169")]
         id: Option<String>,
     },
     /// The generation of an image.

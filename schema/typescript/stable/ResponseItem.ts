@@ -22,7 +22,7 @@ export type MessageResponseItem = {
   end_turn?: boolean;
   /** Whether the message is commentary or the final answer. */
   phase?: MessagePhase;
-  /** The id that the model gave it. Since release 0.169. */
+  /** The id that the model gave it. */
   id?: string;
 };
 
@@ -48,7 +48,7 @@ export type LocalShellCallResponseItem = {
   status: LocalShellStatus;
   /** What to run. */
   action: LocalShellAction;
-  /** An id of older servers, used where there is no call id. Since release 0.169. */
+  /** An id of older servers, used where there is no call id. */
   id?: string;
 };
 
@@ -64,7 +64,7 @@ export type FunctionCallResponseItem = {
   arguments: string;
   /** The id that the output refers to. */
   call_id: string;
-  /** The id that the model gave the item. Since release 0.169. */
+  /** The id that the model gave the item. */
   id?: string;
 };
 
@@ -80,7 +80,7 @@ export type ToolSearchCallResponseItem = {
   execution: string;
   /** What to look for. */
   arguments: JsonValue;
-  /** The id that the model gave the item. Since release 0.169. */
+  /** The id that the model gave the item. */
   id?: string;
 };
 
@@ -106,7 +106,7 @@ export type CustomToolCallResponseItem = {
   name: string;
   /** The text for it. */
   input: string;
-  /** The id that the model gave the item. Since release 0.169. */
+  /** The id that the model gave the item. */
   id?: string;
 };
 
@@ -144,7 +144,7 @@ export type WebSearchCallResponseItem = {
   status?: string;
   /** The action. */
   action?: WebSearchAction;
-  /** The id that the model gave the item. Since release 0.169. */
+  /** The id that the model gave the item. */
   id?: string;
 };
 

@@ -109,4 +109,5 @@ export type { WebSearchLocation } from "./WebSearchLocation";
 export type { WebSearchMode } from "./WebSearchMode";
 export type { WebSearchProvider } from "./WebSearchProvider";
 export type { WebSearchToolConfig } from "./WebSearchToolConfig";
+export type { ClientRequests, ServerRequests, ServerNotifications, ClientNotifications } from "./Methods";
 export * as v2 from "./v2";

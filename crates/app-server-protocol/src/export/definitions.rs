@@ -10,7 +10,7 @@ use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-use super::schema::{ALWAYS_WRITTEN, describe, variant_tag};
+use super::schema::{ALWAYS_WRITTEN, LEFT_OUT_BY_CLIENTS, describe, variant_tag};
 use crate::method_table::{Method, TypeReference};
 use crate::rpc;
 
@@ -55,8 +55,13 @@ fn define(settings: SchemaSettings, methods: &[Method]) -> BTreeMap<String, Valu
 fn note_always_written(schema: &mut Value, written: &Value) {
     match (schema, written) {
         (Value::Object(schema), Value::Object(written)) => {
+            let is_left_out = |name: &Value| {
+                let member = name.as_str().map(|name| &schema["properties"][name]);
+                member.is_some_and(|member| member.get(LEFT_OUT_BY_CLIENTS).is_some())
+            };
             let required: Vec<Value> = required_members(written)
                 .filter(|name| !required_members(schema).any(|known| known == *name))
+                .filter(|name| !is_left_out(name))
                 .cloned()
                 .collect();
             for (key, value) in schema.iter_mut() {

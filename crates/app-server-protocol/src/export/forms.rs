@@ -126,14 +126,14 @@ impl Forms {
         self.0.keys()
     }
 
-    /// The members of types that are no enumerations, with their types.
+    /// The members of types, with the types: of an enumeration `variant.member`.
     pub(super) fn members(&self) -> impl Iterator<Item = (&String, &String)> {
         let members = self
             .0
             .iter()
             .filter(|(ty, _)| !UNIONS.iter().any(|(_, union)| union == ty));
         let members = members.flat_map(|(ty, members)| members.keys().map(move |one| (ty, one)));
-        members.filter(|(_, member)| !member.is_empty() && !member.contains('.'))
+        members.filter(|(_, member)| !member.is_empty())
     }
 
     pub(super) fn text(&self) -> String {

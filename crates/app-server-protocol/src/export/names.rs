@@ -14,14 +14,24 @@ use crate::v2::*;
 /// A type, and its members: of an enumeration `Variant.member`.
 pub(super) struct NamedType {
     name: &'static str,
-    is_struct: bool,
     members: &'static [&'static str],
 }
 
 impl NamedType {
-    /// Whether a member of the wire is one of these. Those of an enumeration are named with their variants.
+    /// Whether a member of the wire is one of these, or of those that stand beside them. Members of an enumeration are
+    /// named with their variants where these have tags.
     pub(super) fn has(&self, member: &str) -> bool {
-        !self.is_struct || self.members.iter().any(|name| same_name(name, member))
+        let flattened = FLATTENED.iter().filter(|(ty, _)| *ty == self.name);
+        let mut parts = flattened.filter_map(|(_, part)| find(part));
+        let (_, beside) = member.rsplit_once('.').unwrap_or(("", member));
+        self.names(member) || parts.any(|part| part.names(member) || part.names(beside))
+    }
+
+    fn names(&self, member: &str) -> bool {
+        self.members.iter().any(|name| {
+            let untagged = name.split_once('.').filter(|_| !member.contains('.'));
+            same_name(name, member) || untagged.is_some_and(|(_, name)| same_name(name, member))
+        })
     }
 }
 
@@ -38,6 +48,15 @@ fn same_name(name: &str, member: &str) -> bool {
 const RENAMED: [(&str, &str); 2] = [
     ("ConversationSource", "SessionSource"),
     ("ResponsesApiWebSearchAction", "WebSearchAction"),
+];
+
+/// Types whose schema has the members of another one too: the type, and the other one.
+const FLATTENED: [(&str, &str); 2] = [
+    (
+        "McpServerElicitationRequestParams",
+        "McpServerElicitationRequest",
+    ),
+    ("ThreadItem", "TimedItem"),
 ];
 
 /// The type with this name in schemas; none if it is not among those that are named.
@@ -60,15 +79,6 @@ macro_rules! check {
     };
 }
 
-macro_rules! is_struct {
-    (members) => {
-        true
-    };
-    (variants) => {
-        false
-    };
-}
-
 macro_rules! members {
     (members { $($member:ident),* }) => { &[$(stringify!($member)),*] };
     (variants { $($variant:ident { $($member:ident),* }),* }) => {
@@ -82,7 +92,6 @@ macro_rules! named {
 
         const NAMED: &[NamedType] = &[$(NamedType {
             name: stringify!($ty),
-            is_struct: is_struct!($kind),
             members: members!($kind { $($body)* }),
         }),*];
     };
@@ -193,6 +202,7 @@ named! {
     members McpElicitationUntitledMultiSelectEnumSchema { default, description, max_items, min_items, title }
     members McpElicitationUntitledSingleSelectEnumSchema { default, description, title }
     members McpResourceReadTarget { link_id }
+    variants McpServerElicitationRequest { Form { meta }, OpenaiForm { meta }, Url { meta } }
     members McpServerElicitationRequestParams { environment_id }
     members McpServerElicitationRequestResponse { content, meta }
     members McpServerEventStreamStartParams { meta }
@@ -246,7 +256,7 @@ named! {
     members RemoteControlEnableParams {}
     members RemoteControlPairingStartResponse { expires_at }
     members Resource { description, icons, mime_type, size, title }
-    variants ResourceContent {}
+    variants ResourceContent { Text { mime_type } }
     members ResourceTemplate { description, mime_type, title }
     variants ResponseItem { AgentMessage { id }, Compaction {}, CustomToolCall { id, status }, CustomToolCallOutput { name }, FunctionCall { id, namespace }, FunctionCallOutput { call_id }, ImageGenerationCall { id, revised_prompt }, LocalShellCall { id }, Message { end_turn, id, phase }, Reasoning { content }, ToolSearchCall { arguments, id, status }, ToolSearchOutput { tools }, WebSearchCall { action, id, status } }
     variants ReviewDecision {}
@@ -267,7 +277,7 @@ named! {
     members ThreadForkParams { path, persist_extended_history }
     members ThreadForkResponse { active_permission_profile, multi_agent_mode, runtime_workspace_roots }
     members ThreadIncrementElicitationResponse { count }
-    variants ThreadItem { AgentMessage {}, CollabAgentToolCall {}, CommandExecution {}, ContextCompaction {}, DynamicToolCall { namespace }, EnteredReviewMode {}, ExitedReviewMode {}, FileChange {}, FunctionCallOutput {}, HookPrompt {}, ImageGeneration { saved_path }, ImageView {}, McpToolCall { read_only_hint }, Plan {}, Reasoning {}, SubAgentActivity {}, UserMessage { client_id }, WebSearch {} }
+    variants ThreadItem { AgentMessage {}, CollabAgentToolCall {}, CommandExecution {}, ContextCompaction {}, DynamicToolCall { namespace }, EnteredReviewMode {}, ExitedReviewMode {}, FileChange {}, FunctionCallOutput {}, HookPrompt {}, ImageGeneration { saved_path }, ImageView {}, McpToolCall { environment_id, read_only_hint }, Plan {}, Reasoning {}, SubAgentActivity {}, UserMessage { client_id }, WebSearch {} }
     members ThreadItemEntry { output_deferred }
     members ThreadListParams { cwd }
     members ThreadListResponse { backwards_cursor, read_states }
@@ -309,6 +319,7 @@ named! {
     members ThreadTurnsListResponse { backwards_cursor, next_cursor }
     members ThreadUsage { estimated_usage_credits_micros, estimated_usage_usd_micros, native_usage_usd_micros }
     members ThreadUsageBreakdownGroup { cached_input_tokens, estimated_usage_credits_micros, input_tokens, net_new_input_tokens, output_tokens, total_tokens }
+    members TimedItem { completed_at_ms, started_at_ms }
     members TokenUsageBreakdown { cache_write_input_tokens }
     members Tool { description, icons, title }
     members ToolRequestUserInputParams { is_blocking }
@@ -319,9 +330,9 @@ named! {
     members TurnStartParams { collaboration_mode, output_schema }
     members TurnToolOutput { namespace }
     members TurnUsage {}
-    variants UserInput { Image { detail }, LocalImage { detail } }
+    variants UserInput { Image { detail }, LocalImage { detail }, Text { text_elements } }
     members UserVerificationVerifyResponse {}
-    variants WebSearchAction {}
+    variants WebSearchAction { FindInPage { pattern, url }, OpenPage { url }, Search { queries, query } }
     members WebSearchItem {}
     variants WebSearchMode {}
 }

@@ -24,6 +24,10 @@ pub(super) const REQUIRED_BESIDE_UNUSED: &str = "x-required-beside-unused";
 /// The key of an optional member that older releases require: the last of them.
 pub(super) const REQUIRED_UNTIL: &str = "x-required-until";
 
+/// The key of a member that we always write and that clients need not read: it is optional in TypeScript, since the same type
+/// is sent by clients.
+pub(super) const LEFT_OUT_BY_CLIENTS: &str = "x-left-out-by-clients";
+
 /// The key of a type that has no file of TypeScript.
 pub(super) const SCHEMA_ONLY: &str = "x-schema-only";
 

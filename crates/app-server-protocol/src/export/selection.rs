@@ -9,7 +9,7 @@ use super::catalogue::{Catalogue, MethodRow, read_releases};
 use super::definitions::message_types;
 use super::request::{Request, Surface};
 use super::schema::{
-    HIDDEN_IN_STABLE, IN_RELEASES, INTERNAL, NAMED_ALONE, NOT_USED, REFERENCE,
+    HIDDEN_IN_STABLE, IN_RELEASES, INTERNAL, LEFT_OUT_BY_CLIENTS, NAMED_ALONE, NOT_USED, REFERENCE,
     REQUIRED_BESIDE_UNUSED, REQUIRED_UNTIL, SHOWN_IN_STABLE, UNIONS, describe, for_each_reference,
     forget_members,
 };
@@ -206,6 +206,7 @@ fn select_parts(object: &Map<String, Value>, request: &Request<'_>) -> Map<Strin
                 | UNTIL_KEY
                 | REQUIRED_BESIDE_UNUSED
                 | REQUIRED_UNTIL
+                | LEFT_OUT_BY_CLIENTS
                 | IN_RELEASES
                 | SHOWN_IN_STABLE
                 | HIDDEN_IN_STABLE,

@@ -115,7 +115,7 @@ impl UnusedParts {
         let members = members.flat_map(|(ty, members)| members.iter().map(move |one| (ty, one)));
         for (ty, member) in members.chain(forms.members()) {
             let of_type = self.types.get(ty);
-            let is_unused = of_type.is_some_and(|unused| unused.members.contains_key(member));
+            let is_unused = of_type.is_some_and(|unused| unused.has(member));
             let of_forms = self.forms.get(ty);
             let is_described = of_forms
                 .is_some_and(|forms| forms.whole.is_some() || forms.members.contains_key(member));
@@ -220,6 +220,16 @@ impl OtherForms {
 }
 
 impl UnusedInType {
+    /// Whether a member, of an enumeration `variant.member`, is among these.
+    fn has(&self, member: &str) -> bool {
+        let Some((tag, of_variant)) = member.split_once('.') else {
+            return self.members.contains_key(member);
+        };
+        let of_tag = self.of.get(tag);
+        of_tag.is_some_and(|members| members.contains_key(of_variant))
+            || self.variants.iter().any(|variant| has_tag(variant, tag))
+    }
+
     fn add_to(&self, ty: &str, schema: &mut Value) -> Result<(), CatalogueError> {
         add_members(schema, &self.members);
         if let (false, Some(object)) = (self.required.is_empty(), schema.as_object_mut()) {

@@ -22,6 +22,7 @@ pub enum UserInput {
         text: String,
         /// Spans of the text that a client shows in a special way; the model does not see them.
         #[serde(default)]
+        #[schemars(extend("x-left-out-by-clients" = true))]
         text_elements: Vec<TextElement>,
     },
     /// An image that the model provider can fetch or decode.

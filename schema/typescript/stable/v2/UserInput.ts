@@ -9,7 +9,7 @@ export type TextUserInput = {
   /** The text, which may name skills as `$name` and apps or plugins by their tokens. */
   text: string;
   /** Spans of the text that a client shows in a special way; the model does not see them. */
-  text_elements: Array<TextElement>;
+  text_elements?: Array<TextElement>;
 };
 
 /** An image that the model provider can fetch or decode. */
