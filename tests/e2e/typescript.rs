@@ -3,7 +3,9 @@
 //! The compiler is `tsc` on the path, or what `CODEX_TSC` names. `.ci/run` installs one.
 
 use std::fs;
-use std::process::Command;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use crate::{codex, repository};
 
@@ -77,4 +79,75 @@ fn types_with_extensions_in_imports_compile_as_modules_of_nodejs() {
         let errors = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{options:?}: {errors}");
     }
+}
+
+/// The types of Node.js, where they are installed beside the compiler.
+fn node_types(compiler: &Path) -> Option<PathBuf> {
+    let types = compiler.parent()?.parent()?.join("@types");
+    types.join("node").is_dir().then_some(types)
+}
+
+#[test]
+#[ignore = "needs a TypeScript compiler with types of Node.js beside it; .ci/run installs them"]
+fn example_client_compiles_and_runs_a_turn() {
+    let compiler = std::env::var_os("CODEX_TSC").unwrap_or_else(|| "tsc".into());
+    let Some(types) = node_types(Path::new(&compiler)) else {
+        eprintln!("not run: there are no types of Node.js beside the TypeScript compiler");
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    fs::copy(repository().join("examples/client.ts"), file("client.ts")).unwrap();
+    fs::write(file("package.json"), r#"{"type":"module"}"#).unwrap();
+    let out = file("types");
+    codex(&[
+        "app-server",
+        "generate-ts",
+        "--import-extension",
+        ".js",
+        "--out",
+        out.to_str().unwrap(),
+    ]);
+    for [module, resolution] in [["es2022", "bundler"], ["nodenext", "nodenext"]] {
+        let output = Command::new(&compiler)
+            .args(["--strict", "--target", "es2022", "--types", "node"])
+            .args(["--module", module, "--moduleResolution", resolution])
+            .arg("--typeRoots")
+            .arg(&types)
+            .arg(file("client.ts"))
+            .output()
+            .unwrap();
+        let errors = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{resolution}: {errors}");
+    }
+    runs_a_turn(Command::new("node").arg(file("client.js")));
+}
+
+#[test]
+#[ignore = "needs python3"]
+fn example_client_in_python_runs_a_turn() {
+    runs_a_turn(Command::new("python3").arg(repository().join("examples/client.py")));
+}
+
+/// Runs an example: the person allows the command.
+#[track_caller]
+fn runs_a_turn(client: &mut Command) {
+    let home = tempfile::tempdir().unwrap();
+    let mut running = client
+        .args(["Make a folder.", "--scenario"])
+        .arg(repository().join("scenarios/approve-command.toml"))
+        .env("CODEX_PATH", env!("CARGO_BIN_EXE_codex"))
+        .env("CODEX_HOME", home.path())
+        .current_dir(home.path())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    running.stdin.take().unwrap().write_all(b"y\n").unwrap();
+    let output = running.wait_with_output().unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{shown}");
+    assert!(shown.contains("Allow /bin/bash -lc 'mkdir"), "{shown}");
+    assert!(shown.trim_end().ends_with("completed"), "{shown}");
+    assert!(home.path().join("release-notes").is_dir());
 }
