@@ -43,6 +43,7 @@ mod checkpoints;
 mod client_check;
 #[cfg(target_os = "linux")]
 mod client_hooks;
+mod closed_agents;
 mod code_mode;
 #[cfg(target_os = "linux")]
 mod command_exec;

@@ -13,17 +13,17 @@ use crate::trace_record::Traced;
 const FEATURES: &str = "\n[features.multi_agent_v2]\nenabled = true\n";
 
 /// A home for this model, with these settings of agents besides.
-fn home(model: &ModelServer, settings: &str) -> TempDir {
+pub(crate) fn home(model: &ModelServer, settings: &str) -> TempDir {
     let policy = "sandbox_mode = \"danger-full-access\"\napproval_policy = \"never\"";
     home_with(&(scripted_config(model, policy) + FEATURES + settings))
 }
 
 /// A call with an id of its own.
-fn call_as(id: &str, name: &str, arguments: &Value) -> HttpReply {
+pub(crate) fn call_as(id: &str, name: &str, arguments: &Value) -> HttpReply {
     HttpReply::stream(&sse::items(&[sse::function_call(id, name, arguments)]))
 }
 
-fn spawn(name: &str) -> HttpReply {
+pub(crate) fn spawn(name: &str) -> HttpReply {
     let task =
         json!({ "task_name": name, "message": format!("task of {name}"), "fork_turns": "none" });
     call_as(&format!("spawn_{name}"), "spawn_agent", &task)
@@ -34,14 +34,14 @@ fn wait(id: &str) -> HttpReply {
 }
 
 /// The requests of the root, or those of agents.
-fn requests(model: &ModelServer, of_agents: bool) -> Vec<Value> {
+pub(crate) fn requests(model: &ModelServer, of_agents: bool) -> Vec<Value> {
     let sent = model.requests().into_iter();
     let sent = sent.filter(|request| request.header("x-openai-subagent").is_some() == of_agents);
     sent.map(|request| request.json()).collect()
 }
 
 /// The output of a call in the last request of the root.
-fn output_of(model: &ModelServer, call: &str) -> Value {
+pub(crate) fn output_of(model: &ModelServer, call: &str) -> Value {
     let last = requests(model, false).pop().unwrap();
     let items = last["input"].as_array().unwrap();
     let is_it = |item: &&Value| item["type"] == "function_call_output" && item["call_id"] == call;
@@ -69,6 +69,12 @@ fn result(status: &Value) -> Value {
         "content": [{ "type": "input_text", "text": text }] })
 }
 
+/// The threads that are loaded.
+pub(crate) async fn loaded(server: &mut AppServer) -> Vec<String> {
+    let listed = server.call("thread/loaded/list", json!({})).await.unwrap();
+    serde_json::from_value(listed["result"]["data"].clone()).unwrap()
+}
+
 async fn until_ended(server: &mut AppServer, thread: &str) -> Value {
     loop {
         let ended = server.wait_for("turn/completed").await.unwrap();
@@ -78,12 +84,12 @@ async fn until_ended(server: &mut AppServer, thread: &str) -> Value {
     }
 }
 
-fn answer(said: &str) -> HttpReply {
+pub(crate) fn answer(said: &str) -> HttpReply {
     HttpReply::stream(&numbered(sse::text(said)))
 }
 
 /// An answer that comes once the latch is open.
-fn held(said: &str, latch: &Latch) -> HttpReply {
+pub(crate) fn held(said: &str, latch: &Latch) -> HttpReply {
     HttpReply::status(200)
         .header("content-type", "text/event-stream")
         .wait(latch)
@@ -282,9 +288,8 @@ async fn agents_that_are_idle_make_room_and_come_back() {
     server.start_turn(&root, "again").await;
     answered(&mut server, &latch).await;
     assert_eq!(output_of(&model, "wait")["timed_out"], false);
-    let loaded = server.call("thread/loaded/list", json!({})).await.unwrap();
-    let loaded = loaded["result"]["data"].to_string();
-    assert!(!loaded.contains(&first), "{loaded}");
+    // The session that makes room ends beside the others.
+    while loaded(&mut server).await.contains(&first) {}
     let latch = waits_to_say(&model, "one again");
     let task = json!({ "target": "/root/one", "message": "more" });
     for reply in [
@@ -432,7 +437,8 @@ async fn the_tools_may_be_in_a_namespace() {
         .collect();
     let names = names[0]["tools"].as_array().unwrap().iter();
     let names: Vec<_> = names.map(|tool| tool["name"].as_str().unwrap()).collect();
-    let expected = "spawn_agent send_message followup_task wait_agent interrupt_agent list_agents";
+    let expected =
+        "spawn_agent send_message followup_task wait_agent interrupt_agent list_agents close_agent";
     assert_eq!(names.join(" "), expected);
     server.finish().await.unwrap();
 }
@@ -442,7 +448,13 @@ async fn messages_and_results_are_edges_of_the_trace() {
     let features = "multi_agent_v2 = true";
     let mut traced = Traced::start_with_features("Scripted", "", features, &[]).await;
     let root = traced.thread().await;
-    for reply in [spawn("worker"), wait("wait"), answer("done")] {
+    let target = json!({ "target": "worker" });
+    for reply in [
+        spawn("worker"),
+        wait("wait"),
+        call_as("close", "close_agent", &target),
+        answer("done"),
+    ] {
         traced.model.push(reply);
     }
     let latch = waits_to_say(&traced.model, "made");
@@ -460,6 +472,9 @@ async fn messages_and_results_are_edges_of_the_trace() {
     let result = edges.values().find(|edge| edge["kind"] == "agent_result");
     let result = result.unwrap();
     assert_eq!(result["target"]["type"], "conversation_item", "{result}");
+    let closed = edges.values().find(|edge| edge["kind"] == "close_agent");
+    let closed = closed.unwrap();
+    assert_eq!(closed["target"]["thread_id"], agent.as_str(), "{closed}");
     bundles[&root].replay();
 }
 

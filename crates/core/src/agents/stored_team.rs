@@ -10,6 +10,7 @@ use codex_protocol::{
 };
 use codex_rollout::{ScannedLine, scan};
 
+use super::paths::is_within;
 use crate::events::{go_on, status_after};
 
 /// How many agents are looked up.
@@ -20,8 +21,8 @@ const LIMIT: usize = 1024;
 pub(crate) struct StoredMember {
     pub(crate) path: AgentPath,
     pub(crate) id: ThreadId,
-    /// What became of its last turn.
-    pub(crate) status: AgentStatus,
+    /// What became of its last turn; none if it was closed.
+    pub(crate) status: Option<AgentStatus>,
 }
 
 /// What the file of a thread says about agents.
@@ -32,12 +33,19 @@ struct ThreadFile {
     status: Option<AgentStatus>,
     /// The agents that it started, in order. A copy of another thread names those of that one too.
     started: BTreeMap<AgentPath, ThreadId>,
+    /// The agents that it closed, of the whole tree.
+    closed: Vec<ThreadId>,
 }
 
 /// Finds the agents of a tree. Blocks on the file system.
 pub(crate) fn stored_members(home: &Path, root: &ThreadId, file: &Path) -> Vec<StoredMember> {
     let mut found: Vec<StoredMember> = Vec::new();
-    let mut threads = VecDeque::from([(root.clone(), read(file).started)]);
+    let ThreadFile {
+        started,
+        mut closed,
+        ..
+    } = read(file);
+    let mut threads = VecDeque::from([(root.clone(), started)]);
     while let Some((parent, started)) = threads.pop_front() {
         for (path, id) in started {
             let is_known = |member: &StoredMember| member.id == id || member.path == path;
@@ -51,11 +59,21 @@ pub(crate) fn stored_members(home: &Path, root: &ThreadId, file: &Path) -> Vec<S
                 continue;
             }
             threads.push_back((id.clone(), file.started));
+            closed.extend(file.closed);
             found.push(StoredMember {
                 path,
                 id,
-                status: file.status.unwrap_or(AgentStatus::Interrupted),
+                status: Some(file.status.unwrap_or(AgentStatus::Interrupted)),
             });
+        }
+    }
+    let is_named = |member: &&StoredMember| closed.contains(&member.id);
+    let named: Vec<AgentPath> = (found.iter().filter(is_named))
+        .map(|member| member.path.clone())
+        .collect();
+    for member in &mut found {
+        if named.iter().any(|top| is_within(&member.path, top)) {
+            member.status = None;
         }
     }
     found
@@ -105,6 +123,9 @@ fn take(file: &mut ThreadFile, line: ScannedLine<'_>) {
         {
             file.started
                 .insert(activity.agent_path, activity.agent_thread_id);
+        }
+        Some(RolloutItem::EventMsg(EventMsg::SubAgentActivity(activity))) if activity.closed => {
+            file.closed.push(activity.agent_thread_id);
         }
         Some(RolloutItem::EventMsg(event)) => {
             if let Some(next) = status_after(&event) {

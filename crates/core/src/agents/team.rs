@@ -4,6 +4,8 @@
 //! work, and that are in memory, within a limit. To make room, the agent that was idle longest is unloaded; the next
 //! task for it loads it again from its file. The session of the root owns the agents: they end with it.
 
+mod closing;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -34,6 +36,10 @@ pub(crate) enum TeamError {
     Full(#[from] MailboxFull),
     #[error("the agents of this thread have ended")]
     Closed,
+    #[error("agent `{0}` was closed")]
+    MemberClosed(String),
+    #[error("an agent can close neither itself nor one above it")]
+    Above,
     #[error("root is not a spawned agent")]
     Root,
 }
@@ -86,6 +92,8 @@ enum Residence {
         /// Reaches its former session, which may not have ended yet.
         former: Option<RequestSender>,
     },
+    /// It was ended for good.
+    Closed,
 }
 
 #[derive(Debug)]
@@ -199,14 +207,16 @@ impl AgentTeam {
     pub(crate) fn add_stored(&self, stored: Vec<StoredMember>) {
         let mut state = self.state.lock();
         state.has_unknown = false;
-        for StoredMember { path, id, status } in stored {
-            state.members.entry(path).or_insert_with(|| Member {
-                id,
+        for stored in stored {
+            let former = None;
+            let residence = match stored.status {
+                Some(status) => Residence::Stored { status, former },
+                None => Residence::Closed,
+            };
+            state.members.entry(stored.path).or_insert_with(|| Member {
+                id: stored.id,
                 mailbox: Arc::default(),
-                residence: Residence::Stored {
-                    status,
-                    former: None,
-                },
+                residence,
             });
         }
     }
@@ -221,6 +231,7 @@ impl AgentTeam {
         if state.members.contains_key(&path) {
             return Err(TeamError::Taken(path.0));
         }
+        state.check_not_closed_above(&path)?;
         state.make_room(&self.settings)?;
         let mailbox = Arc::<Mailbox>::default();
         let member = Member {
@@ -240,6 +251,7 @@ impl AgentTeam {
         let mut state = self.state.lock();
         let status = match state.members.get(path).map(|member| &member.residence) {
             None => return Err(not_found(&path.0)),
+            Some(Residence::Closed) => return Err(member_closed(path)),
             Some(Residence::Starting | Residence::Loaded(_)) => return Ok(None),
             Some(Residence::Stored { status, .. }) => status.clone(),
         };
@@ -302,6 +314,7 @@ impl AgentTeam {
         let member = state.members.get_mut(&path);
         let member = member.ok_or_else(|| not_found(&path.0))?;
         match &mut member.residence {
+            Residence::Closed => return Err(member_closed(&path)),
             Residence::Stored { .. } if starts_turn => {
                 return Ok(Delivery::NeedsLoading(member.id.clone()));
             }
@@ -337,7 +350,7 @@ impl AgentTeam {
         }
     }
 
-    /// The root and the agents that are `top` or below it.
+    /// The root and the agents that are `top` or below it, without those that were closed.
     pub(crate) fn list(&self, top: &AgentPath) -> Vec<ListedAgent> {
         let mut listed = Vec::new();
         if let Some(root) = self.root.get()
@@ -353,7 +366,7 @@ impl AgentTeam {
         let within = state
             .members
             .iter()
-            .filter(|(path, _)| is_within(path, top));
+            .filter(|(path, member)| is_within(path, top) && !member.is_closed());
         listed.extend(within.map(|(path, member)| ListedAgent {
             agent_name: path.0.clone(),
             agent_status: member.residence.status(),
@@ -373,6 +386,9 @@ impl AgentTeam {
         }
         let state = self.state.lock();
         let member = state.members.get(path).ok_or_else(|| not_found(&path.0))?;
+        if member.is_closed() {
+            return Err(member_closed(path));
+        }
         let status = member.residence.status();
         if let Residence::Loaded(agent) = &member.residence
             && agent.is_busy()
@@ -407,7 +423,7 @@ impl TeamState {
         let is_busy = |member: &&Member| match &member.residence {
             Residence::Starting => true,
             Residence::Loaded(agent) => agent.is_busy(),
-            Residence::Stored { .. } => false,
+            Residence::Stored { .. } | Residence::Closed => false,
         };
         self.members.values().filter(is_busy).count()
     }
@@ -421,7 +437,9 @@ impl TeamState {
             return Err(TeamError::Limit);
         }
         self.forget_ended();
-        let is_resident = |member: &&Member| !matches!(member.residence, Residence::Stored { .. });
+        let is_resident = |member: &&Member| {
+            matches!(member.residence, Residence::Starting | Residence::Loaded(_))
+        };
         if self.members.values().filter(is_resident).count() < settings.max_agents {
             return Ok(());
         }
@@ -455,6 +473,10 @@ impl TeamState {
 }
 
 impl Member {
+    fn is_closed(&self) -> bool {
+        matches!(self.residence, Residence::Closed)
+    }
+
     /// When the agent was used last, if it can be unloaded.
     fn idle_since(&self) -> Option<u64> {
         let Residence::Loaded(agent) = &self.residence else {
@@ -485,6 +507,7 @@ impl Residence {
             Self::Starting => AgentStatus::PendingInit,
             Self::Loaded(agent) => agent.status.borrow().clone(),
             Self::Stored { status, .. } => status.clone(),
+            Self::Closed => AgentStatus::Shutdown,
         }
     }
 }
@@ -505,6 +528,7 @@ impl Reservation {
         let is_closed = state.is_closed;
         if let Some(member) = state.members.get_mut(&self.seat.path)
             && !is_closed
+            && !member.is_closed()
         {
             member.residence = Residence::Loaded(LoadedAgent {
                 status: thread.emitter.status(),
@@ -526,15 +550,21 @@ impl Drop for Reservation {
         }
         let mut state = self.seat.team.state.lock();
         match self.otherwise.take() {
-            None => drop(state.members.remove(&self.seat.path)),
+            None => state.forget_unstarted(&self.seat.path),
             Some(status) => {
-                if let Some(member) = state.members.get_mut(&self.seat.path) {
+                if let Some(member) = state.members.get_mut(&self.seat.path)
+                    && !member.is_closed()
+                {
                     let former = None;
                     member.residence = Residence::Stored { status, former };
                 }
             }
         }
     }
+}
+
+fn member_closed(path: &AgentPath) -> TeamError {
+    TeamError::MemberClosed(path.0.clone())
 }
 
 fn not_found(path: &str) -> TeamError {

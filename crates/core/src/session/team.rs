@@ -155,6 +155,7 @@ impl SessionActor {
             agent_thread_id: self.context.emitter.thread().clone(),
             agent_path: seat.path.clone(),
             kind: SubAgentActivityKind::Completed,
+            closed: false,
             model: None,
             reasoning_effort: None,
         };

@@ -305,7 +305,7 @@ impl ToolSetBuilder {
 
     /// The tools for agents with paths, in their namespace if they have one. Scripts may be kept from calling them. Models
     /// that were trained with a namespace may call them in it.
-    fn team(&mut self, team: &TeamSettings, tools: [Arc<dyn Tool>; 6], has_scripts: bool) {
+    fn team(&mut self, team: &TeamSettings, tools: [Arc<dyn Tool>; 7], has_scripts: bool) {
         let mut specs = Vec::new();
         for tool in tools {
             let spec = tool.spec();

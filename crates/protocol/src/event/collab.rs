@@ -237,6 +237,9 @@ pub struct SubAgentActivityEvent {
     pub agent_path: AgentPath,
     /// What happened.
     pub kind: SubAgentActivityKind,
+    /// Whether the agent was ended for good, with those below it.
+    #[serde(default)]
+    pub closed: bool,
     /// The model of an agent that was started.
     pub model: Option<String>,
     /// The reasoning effort of an agent that was started.

@@ -49,11 +49,6 @@ async fn interrupt(context: &ToolContext) -> ToolResult {
     let submission = context.session.ids.submission();
     let interrupted = seat.team.interrupt(&path, submission).map_err(refused)?;
     let (thread, status) = interrupted;
-    emit_activity(
-        context,
-        (thread, path),
-        SubAgentActivityKind::Interrupted,
-        None,
-    );
+    emit_activity(context, (thread, path), SubAgentActivityKind::Interrupted);
     text(json!({ "previous_status": status }).to_string())
 }

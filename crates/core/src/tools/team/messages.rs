@@ -70,12 +70,7 @@ impl MessageTool {
         }
         let mail = AgentMail::written(seat.path.clone(), path.clone(), asked.message, turn);
         let thread = deliver(context, &seat, mail).await?;
-        emit_activity(
-            context,
-            (thread, path),
-            SubAgentActivityKind::Interacted,
-            None,
-        );
+        emit_activity(context, (thread, path), SubAgentActivityKind::Interacted);
         text("")
     }
 }

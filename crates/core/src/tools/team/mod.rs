@@ -1,5 +1,6 @@
 //! The tools for agents that have paths.
 
+mod close_agent;
 mod interrupt_agent;
 mod list_agents;
 mod messages;
@@ -13,6 +14,7 @@ use codex_model_client::{ModelInfo, ToolSpec};
 
 use super::tool::Tool;
 use crate::config::{AgentSettings, TeamSettings};
+use close_agent::CloseTeamAgentTool;
 use interrupt_agent::InterruptAgentTool;
 use list_agents::ListAgentsTool;
 use messages::MessageTool;
@@ -27,7 +29,7 @@ pub(super) fn tools(
     settings: &AgentSettings,
     team: &TeamSettings,
     models: &[&ModelInfo],
-) -> [Arc<dyn Tool>; 6] {
+) -> [Arc<dyn Tool>; 7] {
     [
         Arc::new(SpawnTeamAgentTool::new(settings, team, models)),
         Arc::new(MessageTool::Send),
@@ -35,6 +37,7 @@ pub(super) fn tools(
         Arc::new(WaitForMailTool::new(team)),
         Arc::new(InterruptAgentTool),
         Arc::new(ListAgentsTool),
+        Arc::new(CloseTeamAgentTool),
     ]
 }
 

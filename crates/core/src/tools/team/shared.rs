@@ -1,8 +1,6 @@
 //! What the tools for agents that have paths share: arguments, delivery of messages, loading, what clients are told.
 
-use codex_protocol::{
-    AgentPath, EventMsg, ReasoningEffort, SubAgentActivityEvent, SubAgentActivityKind, ThreadId,
-};
+use codex_protocol::{AgentPath, EventMsg, SubAgentActivityEvent, SubAgentActivityKind, ThreadId};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -132,18 +130,28 @@ pub(super) fn emit_activity(
     context: &ToolContext,
     agent: (ThreadId, AgentPath),
     kind: SubAgentActivityKind,
-    model: Option<(String, Option<ReasoningEffort>)>,
 ) {
-    let (model, reasoning_effort) =
-        model.map_or((None, None), |(model, effort)| (Some(model), effort));
-    let activity = SubAgentActivityEvent {
+    emit(context, activity(context, agent, kind));
+}
+
+/// What a call did with an agent.
+pub(super) fn activity(
+    context: &ToolContext,
+    (agent_thread_id, agent_path): (ThreadId, AgentPath),
+    kind: SubAgentActivityKind,
+) -> SubAgentActivityEvent {
+    SubAgentActivityEvent {
         event_id: context.call.id.clone(),
         occurred_at_ms: context.session.clock.now().as_millisecond(),
-        agent_thread_id: agent.0,
-        agent_path: agent.1,
+        agent_thread_id,
+        agent_path,
         kind,
-        model,
-        reasoning_effort,
-    };
+        closed: false,
+        model: None,
+        reasoning_effort: None,
+    }
+}
+
+pub(super) fn emit(context: &ToolContext, activity: SubAgentActivityEvent) {
     context.emitter.emit(EventMsg::SubAgentActivity(activity));
 }

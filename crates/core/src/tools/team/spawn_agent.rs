@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use codex_model_client::{ModelInfo, ToolSpec};
 use codex_protocol::{
-    EventMsg, ReasoningEffort, RolloutItem, SubAgentActivityKind, UserMessageEvent,
+    EventMsg, ReasoningEffort, RolloutItem, SubAgentActivityEvent, SubAgentActivityKind,
+    UserMessageEvent,
 };
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::shared::{begin, check_message, emit_activity, message_property, refused};
+use super::shared::{activity, begin, check_message, emit, message_property, refused};
 use crate::agents::{
     AgentMail, AgentRequest, InheritedTurns, MailTurn, NewMember, TeamSeat, child_path,
     inherited_lines,
@@ -138,7 +139,7 @@ async fn spawn(context: &ToolContext, hides_metadata: bool) -> ToolResult {
         InheritedTurns::None => (Vec::new(), None),
         turns => inherited(context, turns).await.map_err(spawn_failed)?,
     };
-    let model = (
+    let (model, reasoning_effort) = (
         config.options.settings.model.clone(),
         config.options.settings.effort.clone(),
     );
@@ -150,10 +151,15 @@ async fn spawn(context: &ToolContext, hides_metadata: bool) -> ToolResult {
         lines,
         first,
     });
-    let started = request(context, |reply| AgentRequest::SpawnMember(agent, reply)).await?;
-    let started = started.map_err(spawn_failed)?;
-    let about = (started.id, path.clone());
-    emit_activity(context, about, SubAgentActivityKind::Started, Some(model));
+    let spawned = request(context, |reply| AgentRequest::SpawnMember(agent, reply)).await?;
+    let spawned = spawned.map_err(spawn_failed)?;
+    let about = (spawned.id, path.clone());
+    let started = SubAgentActivityEvent {
+        model: Some(model),
+        reasoning_effort,
+        ..activity(context, about, SubAgentActivityKind::Started)
+    };
+    emit(context, started);
     let turn = MailTurn {
         root_turn_id: Some(context.settings.root_turn().to_owned()),
     };
@@ -161,7 +167,7 @@ async fn spawn(context: &ToolContext, hides_metadata: bool) -> ToolResult {
     seat.team.deliver(mail).map_err(spawn_failed)?;
     let mut output = json!({ "task_name": path });
     if !hides_metadata {
-        output["nickname"] = started.nickname.into();
+        output["nickname"] = spawned.nickname.into();
     }
     text(output.to_string())
 }
