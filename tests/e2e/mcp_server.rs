@@ -241,7 +241,17 @@ fn events_of_a_patch_have_what_those_of_the_first_protocol_have() {
     assert_eq!(configured["history_entry_count"], 0);
     let patch = &of_type("patch_apply_begin")[0];
     assert_eq!(patch["changes"].as_object().unwrap().len(), 2, "{patch}");
+    assert_eq!(patch["auto_approved"], false);
     assert_eq!(asked[0]["codex_changes"], patch["changes"]);
+    let question = &of_type("apply_patch_approval_request")[0];
+    assert_eq!(question["call_id"], patch["call_id"]);
+    assert_eq!(question["changes"], patch["changes"]);
+    let text = asked[0]["message"].as_str().unwrap();
+    let files = patch["changes"].as_object().unwrap();
+    assert!(
+        files.keys().all(|file| text.contains(file.as_str())),
+        "{text}"
+    );
     let end = &of_type("patch_apply_end")[0];
     assert_eq!(end["status"], "completed");
     assert_eq!(end["changes"], patch["changes"]);

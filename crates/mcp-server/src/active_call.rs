@@ -6,9 +6,11 @@
 use codex_app_server_protocol::ServerRequest;
 use codex_app_server_protocol::v2::FileUpdateChange;
 use codex_json_rpc::{JsonRpcId, Responder};
+use codex_protocol::Event;
 use serde_json::{Map, Value, json};
 use tokio::sync::oneshot;
 
+use crate::item_events::patch_begun;
 use crate::revision::Rules;
 
 /// A `tools/call` request.
@@ -29,9 +31,18 @@ pub(crate) struct ActiveCall {
     /// The result, if the turn ended while no request was open.
     result: Option<Value>,
     pub(crate) last_message: String,
-    /// The patch that began last, by its item.
-    pub(crate) last_patch: Option<(String, Vec<FileUpdateChange>)>,
+    /// The patch that began last.
+    pub(crate) last_patch: Option<BegunPatch>,
     steps: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct BegunPatch {
+    pub(crate) turn: String,
+    pub(crate) item: String,
+    pub(crate) changes: Vec<FileUpdateChange>,
+    /// Whether the client has the event of its begin.
+    pub(crate) is_told: bool,
 }
 
 #[derive(Debug)]
@@ -68,13 +79,23 @@ impl ActiveCall {
     /// The changes that a question is about.
     pub(crate) fn changes_of(&self, question: &ServerRequest) -> Vec<FileUpdateChange> {
         match (question, &self.last_patch) {
-            (ServerRequest::FileChangeRequestApproval(it), Some((item, changes)))
-                if it.item_id == *item =>
+            (ServerRequest::FileChangeRequestApproval(it), Some(patch))
+                if it.item_id == patch.item =>
             {
-                changes.clone()
+                patch.changes.clone()
             }
             _ => Vec::new(),
         }
+    }
+
+    /// The event of the begin of a patch, once: when it is asked about, or when it ends and nobody was asked.
+    pub(crate) fn patch_begin(&mut self, item: &str, auto_approved: bool) -> Option<Event> {
+        let patch = self.last_patch.as_mut()?;
+        if patch.item != item || std::mem::replace(&mut patch.is_told, true) {
+            return None;
+        }
+        let begin = patch_begun(&patch.turn, item, &patch.changes, auto_approved);
+        Some(begin)
     }
 
     pub(crate) fn into_request(self) -> Option<ToolCallRequest> {

@@ -5,13 +5,16 @@
 //! well.
 
 use codex_app_server_protocol::ServerRequest;
-use codex_app_server_protocol::v2::FileUpdateChange;
+use codex_app_server_protocol::v2::{FileUpdateChange, PatchChangeKind};
 use codex_client::question_texts;
 use codex_json_rpc::JsonRpcId;
-use codex_visible_text::visible_line;
+use codex_visible_text::{quoted, visible_line};
 use serde_json::{Map, Value, json};
 
 use crate::item_events::{engine_changes, parsed, words};
+
+/// How many files a question names.
+const NAMED_FILES: usize = 50;
 
 pub(crate) fn thread_of(question: &ServerRequest) -> Option<&str> {
     use ServerRequest as Q;
@@ -56,7 +59,7 @@ pub(crate) fn form(
         }
         Q::FileChangeRequestApproval(it) => Some(json!({
             "message": with_texts(
-                "Allow Codex to apply proposed code changes?",
+                &patch_question(changes),
                 question_texts(it.engine_notice.as_deref(), it.reason.as_deref(), None),
             ),
             "requestedSchema": schema,
@@ -71,6 +74,32 @@ pub(crate) fn form(
         })),
         _ => None,
     }
+}
+
+/// Names the files of a patch, each on a line of its own.
+fn patch_question(changes: &[FileUpdateChange]) -> String {
+    let line = |change: &FileUpdateChange| {
+        let path = quoted(&change.path);
+        match &change.kind {
+            PatchChangeKind::Add => format!("add {path}"),
+            PatchChangeKind::Delete => format!("delete {path}"),
+            PatchChangeKind::Update { move_path: None } => format!("change {path}"),
+            PatchChangeKind::Update {
+                move_path: Some(to),
+            } => format!("change {path} and move it to {}", quoted(to)),
+        }
+    };
+    let count = changes.len();
+    let question = match count {
+        0 => "Allow Codex to change files?".to_owned(),
+        1 => "Allow Codex to change this file?".to_owned(),
+        _ => format!("Allow Codex to change these {count} files?"),
+    };
+    let named = changes.iter().take(NAMED_FILES).map(line);
+    let rest = count.saturating_sub(NAMED_FILES);
+    let rest = (rest > 0).then(|| format!("and {rest} more"));
+    let lines = std::iter::once(question).chain(named).chain(rest);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// The question, and what is said about it, each on a line of its own.
@@ -150,6 +179,25 @@ mod tests {
             form["codex_parsed_cmd"],
             json!([{ "type": "unknown", "cmd": "rm x" }])
         );
+    }
+
+    #[test]
+    fn a_patch_is_asked_about_with_the_files_that_it_changes() {
+        let change = |path: &str, kind: Value| -> FileUpdateChange {
+            serde_json::from_value(json!({ "path": path, "kind": kind, "diff": "" })).unwrap()
+        };
+        let moved = json!({ "type": "update", "move_path": "/w/c" });
+        let changes = [
+            change("/w/a", json!({ "type": "add" })),
+            change("/w/b\ndelete “/w/x”", moved),
+        ];
+        let expected = "Allow Codex to change these 2 files?\nadd “/w/a”\n\
+                        change “/w/b\\u{a}delete \\u{201c}/w/x\\u{201d}” and move it to “/w/c”";
+        assert_eq!(patch_question(&changes), expected);
+        let many = vec![change("/w/a", json!({ "type": "delete" })); NAMED_FILES + 2];
+        let question = patch_question(&many);
+        assert_eq!(question.lines().count(), NAMED_FILES + 2);
+        assert!(question.ends_with("\nand 2 more"), "{question}");
     }
 
     #[test]

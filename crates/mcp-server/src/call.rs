@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::active_call::{ActiveCall, CallReply, ToolCallRequest};
+use crate::active_call::{ActiveCall, BegunPatch, CallReply, ToolCallRequest};
 use crate::revision::Rules;
 use crate::server::McpAdapter;
 use crate::tools::{ReplyParams, StartParams};
@@ -235,8 +235,8 @@ pub(crate) async fn notified(server: &Arc<McpAdapter>, notification: &ServerNoti
 
 /// What the client of a call is told about a notification.
 struct CallEffects {
-    /// The event, and the request to name in it; none if the client does not know events.
-    event: Option<(JsonRpcId, Event)>,
+    /// The events, and the request to name in them; none if the client does not know events.
+    events: Option<(JsonRpcId, Vec<Event>)>,
     /// The token and number of a progress notification.
     progress: Option<(Value, u64)>,
 }
@@ -258,14 +258,30 @@ fn update(
     if let ServerNotification::ItemStarted(it) = notification
         && let ThreadItem::FileChange { id, changes, .. } = &it.item.item
     {
-        call.last_patch = Some((id.clone(), changes.clone()));
+        call.last_patch = Some(BegunPatch {
+            turn: it.turn_id.clone(),
+            item: id.clone(),
+            changes: changes.clone(),
+            is_told: false,
+        });
     }
+    let patch_begin = match notification {
+        ServerNotification::ItemCompleted(it) => match &it.item.item {
+            ThreadItem::FileChange { id, .. } => call.patch_begin(id, true),
+            _ => None,
+        },
+        _ => None,
+    };
     let request = call.request();
     let event_request = request.filter(|request| has_events(reads_events, request));
     let event_request = event_request.map(|request| request.responder.id().clone());
-    let event = event_request.zip(events::event(notification, &call.last_message));
+    let event = events::event(notification, &call.last_message);
+    let events = patch_begin.into_iter().chain(event).collect();
     let progress = events::step(notification).and_then(|_| call.next_step());
-    Some(CallEffects { event, progress })
+    Some(CallEffects {
+        events: event_request.map(|id| (id, events)),
+        progress,
+    })
 }
 
 async fn send(
@@ -278,7 +294,10 @@ async fn send(
         let params = json!({ "progressToken": token, "progress": step, "message": message });
         server.peer.notify("notifications/progress", params).await;
     }
-    if let Some((id, event)) = effects.event {
+    let Some((id, events)) = effects.events else {
+        return;
+    };
+    for event in events {
         send_event(server, &id, thread, &event).await;
     }
 }
@@ -329,19 +348,27 @@ pub(crate) async fn answer(server: &McpAdapter, request: &ServerRequest) -> Opti
 
 /// Asks the client, by a request or in the reply to its call. None without an answer.
 async fn ask(server: &McpAdapter, thread: &str, request: &ServerRequest) -> Option<Value> {
-    let (rules, id, changes, reads_events) = {
-        let state = server.state();
-        let call = state.calls.get(thread)?;
+    let (rules, id, changes, events) = {
+        let mut state = server.state();
+        let reads_events = state.reads_events;
+        let call = state.calls.get_mut(thread)?;
         let (rules, id) = match call.request() {
             Some(request) => (request.rules, request.responder.id().clone()),
             // Only clients without a handshake leave a call without an open request.
             None => (Rules::Stateless { can_elicit: true }, JsonRpcId::Null),
         };
-        (rules, id, call.changes_of(request), state.reads_events)
+        let changes = call.changes_of(request);
+        let begin = match request {
+            ServerRequest::FileChangeRequestApproval(it) => call.patch_begin(&it.item_id, false),
+            _ => None,
+        };
+        let events = begin.into_iter().chain(events::question(request, &changes));
+        let events: Vec<_> = events.filter(|_| reads_events).collect();
+        (rules, id, changes, events)
     };
     match rules {
         Rules::Handshake => {
-            if reads_events && let Some(event) = events::question(request) {
+            for event in events {
                 send_event(server, &id, thread, &event).await;
             }
             let form = approval::form(&id, request, &changes)?;

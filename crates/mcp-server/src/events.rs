@@ -1,8 +1,10 @@
 //! Notifications during a call: events in the form of the first protocol of the engine, and progress. Pure.
 
 use codex_app_server_protocol::v2::{
-    CommandExecutionApprovalDecision, ThreadItem, ThreadStartResponse, ThreadTokenUsage,
-    TokenUsageBreakdown, Turn, TurnError, TurnPlanStep, TurnPlanStepStatus, TurnStatus,
+    CommandExecutionApprovalDecision, CommandExecutionRequestApprovalParams,
+    FileChangeRequestApprovalParams, FileUpdateChange, ThreadItem, ThreadStartResponse,
+    ThreadTokenUsage, TokenUsageBreakdown, Turn, TurnError, TurnPlanStep, TurnPlanStepStatus,
+    TurnStatus,
 };
 use codex_app_server_protocol::{ServerNotification, ServerRequest};
 use codex_projection::{engine_approval, engine_reviewer, engine_sandbox};
@@ -10,7 +12,7 @@ use codex_protocol as v1;
 use codex_protocol::{Event, EventMsg};
 use serde_json::Value;
 
-use crate::item_events::{begun, ended, in_snake_case, parsed, words};
+use crate::item_events::{begun, ended, engine_changes, in_snake_case, parsed, words};
 
 /// The notification with an event, which is also the experimental capability of clients that want events.
 pub(crate) const METHOD: &str = "codex/event";
@@ -156,11 +158,31 @@ pub(crate) fn event(notification: &ServerNotification, last_message: &str) -> Op
     })
 }
 
-/// The event with a question about a command, besides the question itself.
-pub(crate) fn question(question: &ServerRequest) -> Option<Event> {
-    let ServerRequest::CommandExecutionRequestApproval(it) = question else {
-        return None;
+/// The event with a question about a command or a patch, besides the question itself.
+pub(crate) fn question(question: &ServerRequest, changes: &[FileUpdateChange]) -> Option<Event> {
+    match question {
+        ServerRequest::CommandExecutionRequestApproval(it) => command_question(it),
+        ServerRequest::FileChangeRequestApproval(it) => Some(patch_question(it, changes)),
+        _ => None,
+    }
+}
+
+fn patch_question(it: &FileChangeRequestApprovalParams, changes: &[FileUpdateChange]) -> Event {
+    let asked = v1::ApplyPatchApprovalRequestEvent {
+        call_id: it.item_id.clone(),
+        turn_id: it.turn_id.clone(),
+        changes: engine_changes(changes),
+        reason: it.reason.clone(),
+        engine_notice: it.engine_notice.clone(),
+        grant_root: it.grant_root.clone(),
     };
+    Event {
+        id: it.turn_id.clone(),
+        msg: EventMsg::ApplyPatchApprovalRequest(asked),
+    }
+}
+
+fn command_question(it: &CommandExecutionRequestApprovalParams) -> Option<Event> {
     let actions = it.command_actions.iter().flatten();
     let decisions = it.available_decisions.as_ref();
     let asked = v1::ExecApprovalRequestEvent {

@@ -9,11 +9,11 @@ use codex_app_server_protocol::v2::{
     WebSearchAction,
 };
 use codex_protocol as v1;
-use codex_protocol::EventMsg;
+use codex_protocol::{Event, EventMsg};
 use codex_shell_command::split_command;
 use serde_json::Value;
 
-/// The event for an item that has started.
+/// The event for an item that has started, but for a patch.
 pub(crate) fn begun(turn: &str, item: &ThreadItem) -> Option<EventMsg> {
     Some(match item {
         ThreadItem::CommandExecution {
@@ -35,15 +35,6 @@ pub(crate) fn begun(turn: &str, item: &ThreadItem) -> Option<EventMsg> {
             interaction_input: None,
             environment: None,
         }),
-        ThreadItem::FileChange { id, changes, .. } => {
-            EventMsg::PatchApplyBegin(v1::PatchApplyBeginEvent {
-                call_id: id.clone(),
-                turn_id: turn.to_owned(),
-                // Whether somebody is asked shows later.
-                auto_approved: false,
-                changes: engine_changes(changes),
-            })
-        }
         ThreadItem::McpToolCall { id, .. } => {
             EventMsg::McpToolCallBegin(v1::McpToolCallBeginEvent {
                 call_id: id.clone(),
@@ -56,6 +47,25 @@ pub(crate) fn begun(turn: &str, item: &ThreadItem) -> Option<EventMsg> {
         }),
         _ => return None,
     })
+}
+
+/// The event for a patch that begins. It says whether somebody is asked, which shows after the item has started.
+pub(crate) fn patch_begun(
+    turn: &str,
+    item: &str,
+    changes: &[FileUpdateChange],
+    auto_approved: bool,
+) -> Event {
+    let begin = v1::PatchApplyBeginEvent {
+        call_id: item.to_owned(),
+        turn_id: turn.to_owned(),
+        auto_approved,
+        changes: engine_changes(changes),
+    };
+    Event {
+        id: turn.to_owned(),
+        msg: EventMsg::PatchApplyBegin(begin),
+    }
 }
 
 /// The event for an item that is complete.
