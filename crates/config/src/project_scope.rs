@@ -22,6 +22,7 @@ use crate::trust::TrustDecision;
 
 /// Settings that no project may make.
 const NOT_FOR_PROJECTS: &[&str] = &[
+    "allow_symlinked_codex_home",
     "analytics",
     "approvals_reviewer",
     "apps",
@@ -41,6 +42,7 @@ const NOT_FOR_PROJECTS: &[&str] = &[
     "experimental_realtime_webrtc_call_base_url",
     "experimental_realtime_ws_base_url",
     "experimental_thread_store",
+    "experimental_thread_store_endpoint",
     "feedback",
     "forced_chatgpt_workspace_id",
     "forced_login_method",
@@ -51,9 +53,11 @@ const NOT_FOR_PROJECTS: &[&str] = &[
     "limits",
     "log_dir",
     "marketplaces",
+    "mcp_enterprise_managed_auth",
     "mcp_oauth_callback_port",
     "mcp_oauth_callback_url",
     "mcp_oauth_credentials_store",
+    "mcp_optional_startup_grace_ms",
     "memories",
     "model_fallbacks",
     "model_provider",
@@ -68,6 +72,7 @@ const NOT_FOR_PROJECTS: &[&str] = &[
     "profiles",
     "projects",
     "responses",
+    "responses_api_metadata",
     "rollout_trace",
     "secrets",
     "sqlite_home",

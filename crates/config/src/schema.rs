@@ -348,6 +348,9 @@ pub struct ConfigFile {
 
     // Of other releases; accepted without an effect.
     /// Of other releases.
+    #[schemars(extend("x-since" = "0.169"))]
+    pub allow_symlinked_codex_home: Option<bool>,
+    /// Of other releases.
     #[schemars(extend("x-since" = "0.140"))]
     pub apps_mcp_product_sku: Option<String>,
     /// Of other releases.
@@ -363,14 +366,26 @@ pub struct ConfigFile {
     #[schemars(extend("x-since" = "0.140"))]
     pub experimental_realtime_webrtc_call_base_url: Option<String>,
     /// Of other releases.
+    #[schemars(extend("x-since" = "0.140"))]
+    pub experimental_thread_store_endpoint: Option<String>,
+    /// Of other releases.
     #[schemars(extend("x-since" = "0.169"))]
     pub goals: Option<OpaqueTable>,
+    /// Of other releases.
+    #[schemars(extend("x-since" = "0.169"))]
+    pub mcp_enterprise_managed_auth: Option<OpaqueTable>,
+    /// Of other releases.
+    #[schemars(extend("x-since" = "0.169"))]
+    pub mcp_optional_startup_grace_ms: Option<u64>,
     /// Of other releases.
     #[schemars(extend("x-since" = "0.169"))]
     pub orchestrator: Option<OpaqueTable>,
     /// Of other releases.
     #[schemars(extend("x-since" = "0.171"))]
     pub responses: Option<OpaqueTable>,
+    /// Of other releases.
+    #[schemars(extend("x-since" = "0.169"))]
+    pub responses_api_metadata: Option<OpaqueTable>,
     /// How much of a session is recorded in its trace.
     #[schemars(extend("x-since" = "0.171"))]
     pub rollout_trace: RolloutTraceFile,

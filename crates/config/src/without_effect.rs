@@ -2,6 +2,7 @@
 
 /// The names of these settings in files. docs/status.md lists the same names.
 pub const WITHOUT_EFFECT: &[&str] = &[
+    "allow_symlinked_codex_home",
     "analytics",
     "apps_mcp_product_sku",
     "browser_use",
@@ -11,13 +12,17 @@ pub const WITHOUT_EFFECT: &[&str] = &[
     "daybreak",
     "desktop",
     "experimental_realtime_webrtc_call_base_url",
+    "experimental_thread_store_endpoint",
     "ghost_snapshot",
     "goals",
     "js_repl_node_module_dirs",
     "js_repl_node_path",
+    "mcp_enterprise_managed_auth",
+    "mcp_optional_startup_grace_ms",
     "orchestrator",
     "otel",
     "responses",
+    "responses_api_metadata",
     "windows.sandbox_private_desktop",
     "zsh_path",
 ];
