@@ -188,3 +188,28 @@ fn unknown_settings_are_named() {
     assert_eq!(found["state"], "warning", "{found}");
     assert!(found.to_string().contains("modell"), "{found}");
 }
+
+#[test]
+fn only_what_requests_need_is_looked_at_on_request() {
+    let home = tempfile::tempdir().unwrap();
+    let output = Command::new(PROGRAM)
+        .args(["doctor", "--network-only", "--json"])
+        .current_dir(home.path())
+        .env("HOME", home.path())
+        .env("CODEX_HOME", home.path())
+        .output()
+        .unwrap();
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let checks = report["checks"].as_array().unwrap().iter();
+    let names: Vec<_> = checks
+        .map(|found| found["check"].as_str().unwrap())
+        .collect();
+    assert!(
+        names.contains(&"model") && names.contains(&"login"),
+        "{names:?}"
+    );
+    assert!(
+        !names.contains(&"git") && !names.contains(&"sandbox"),
+        "{names:?}"
+    );
+}

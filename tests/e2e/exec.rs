@@ -435,3 +435,29 @@ async fn a_review_needs_no_exec() {
         .unwrap();
     assert!(stdout_of(&output).contains("Fine."));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_the_environment_that_is_not_used_is_named() {
+    let refusals = std::iter::repeat_with(|| HttpReply::status(401)).take(8);
+    let model = ModelServer::start(refusals).await.unwrap();
+    let place = ExecFolders::with_model(&model);
+    let told = |more: &[&str]| {
+        let mut command = place.command(&[more, &["hi"]].concat());
+        let output = command.env("OPENAI_API_KEY", "sk-mine").output().unwrap();
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let unused = "OPENAI_API_KEY is set, and was not used";
+    let own = told(&[]);
+    assert!(own.contains(unused) && !own.contains("sk-mine"), "{own}");
+    let takes_it = r#"model_providers.scripted.env_key="OPENAI_API_KEY""#;
+    let used = told(&["-c", takes_it]);
+    assert!(!used.contains(unused), "{used}");
+    let sent = model.requests().pop().unwrap();
+    assert_eq!(sent.header("authorization"), Some("Bearer sk-mine"));
+
+    let url = format!("openai_base_url=\"{}\"", model.base_url());
+    let hosted = told(&["-c", "model_provider=\"openai\"", "-c", &url]);
+    assert!(hosted.contains("codex login --with-api-key"), "{hosted}");
+    assert!(!hosted.contains("sk-mine"), "{hosted}");
+}

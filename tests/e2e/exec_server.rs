@@ -11,7 +11,7 @@ use codex_environments::wire::PROTECTED;
 use codex_test_support::{MessageCheck, WebSocket};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
@@ -442,4 +442,28 @@ fn listener_that_other_machines_reach_needs_a_token() {
     assert_eq!(refused.status.code(), Some(1));
     let error = String::from_utf8(refused.stderr).unwrap();
     assert!(error.contains("--ws-auth"), "{error}");
+}
+
+#[tokio::test]
+async fn a_listener_ends_with_its_input_on_request() {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_codex"))
+        .args(["exec-server", "--listen", "ws://127.0.0.1:0"])
+        .arg("--exit-on-stdin-close")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(server.stdout.take().unwrap()).lines();
+    let line = lines.next_line().await.unwrap().unwrap();
+    let mut input = server.stdin.take().unwrap();
+    input.write_all(b"nothing to this program\n").await.unwrap();
+    let stream = TcpStream::connect(line.strip_prefix("ws://").unwrap()).await;
+    let check = Box::<EnvelopeCheck>::default();
+    let socket = WebSocket::connect_to_other(stream.unwrap(), "", check).await;
+    let mut socket = socket.unwrap().unwrap();
+    let begun = begin(&mut socket, Value::Null).await;
+    assert!(begun["result"]["sessionId"].is_string(), "{begun}");
+    drop(input);
+    assert!(server.wait().await.unwrap().success());
 }

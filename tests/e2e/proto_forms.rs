@@ -139,3 +139,26 @@ fn custom_prompts_are_listed() {
     assert_eq!(*prompt, expected);
     proto.close();
 }
+
+#[test]
+fn the_name_of_a_thread_reaches_the_index_of_other_releases() {
+    let mut proto = Proto::start(SETTINGS, &[sse::text("hello")], |_| {});
+    let configured = proto.wait_for("session_configured");
+    let id = configured["msg"]["session_id"].as_str().unwrap().to_owned();
+    proto.say("1", "hi");
+    proto.wait_for("task_complete");
+    let file = proto.cwd().with_file_name("home").join("state_5.sqlite");
+    let index = rusqlite::Connection::open(file).unwrap();
+    let made = index.execute_batch("CREATE TABLE threads (id TEXT PRIMARY KEY, name TEXT)");
+    made.unwrap();
+    index
+        .execute("INSERT INTO threads (id) VALUES (?1)", [&id])
+        .unwrap();
+    let rename = json!({ "type": "set_thread_name", "name": "a name" });
+    proto.submit("2", &rename);
+    proto.wait_for("thread_name_updated");
+    let read = "SELECT name FROM threads WHERE id = ?1";
+    let name: String = index.query_row(read, [&id], |row| row.get(0)).unwrap();
+    assert_eq!(name, "a name");
+    proto.close();
+}

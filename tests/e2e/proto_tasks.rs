@@ -183,14 +183,42 @@ fn an_agent_asks_and_only_its_own_answer_reaches_it() {
     proto.close();
 }
 
+/// Hooks of these events, each a command.
+fn write_hooks(work: &Path, hooks: &[(&str, &str)]) {
+    let hook = |(event, command): &(&str, &str)| {
+        let hooks = json!([{ "hooks": [{ "type": "command", "command": command }] }]);
+        ((*event).to_owned(), hooks)
+    };
+    let hooks: serde_json::Map<_, _> = hooks.iter().map(hook).collect();
+    let file = work.with_file_name("home").join("hooks.json");
+    std::fs::write(file, json!({ "hooks": hooks }).to_string()).unwrap();
+}
+
+#[test]
+fn a_hook_refuses_a_call_and_the_task_goes_on() {
+    let hooks = |work: &Path| {
+        let mark = format!("touch {}", work.join("begun").display());
+        let refuse = "echo 'not this one' >&2; exit 2";
+        write_hooks(work, &[("SessionStart", &mark), ("PreToolUse", refuse)]);
+    };
+    let settings = format!("{SETTINGS}codex_hooks = true\n");
+    let replies = [command("c1", "touch made"), sse::text("done")];
+    let mut proto = Proto::start(&settings, &replies, hooks);
+    proto.say("1", "go");
+    let (complete, before) = proto.wait_past("task_complete");
+    assert_eq!(complete["msg"]["last_agent_message"], "done");
+    assert!(!before.contains(&"exec_approval_request".to_owned()));
+    assert!(proto.cwd().join("begun").exists() && !proto.cwd().join("made").exists());
+    let told = proto.model_request(1);
+    assert!(told.contains("not this one"), "{told}");
+    proto.close();
+}
+
 #[test]
 fn hooks_of_the_user_run() {
     let hooks = |work: &Path| {
-        let home = work.with_file_name("home");
-        let mark = work.join("hooked");
-        let hook = json!([{ "hooks": [{ "type": "command", "command": format!("touch {}", mark.display()) }] }]);
-        let hooks = json!({ "hooks": { "UserPromptSubmit": hook } });
-        std::fs::write(home.join("hooks.json"), hooks.to_string()).unwrap();
+        let mark = format!("touch {}", work.join("hooked").display());
+        write_hooks(work, &[("UserPromptSubmit", &mark)]);
     };
     let settings = format!("{SETTINGS}codex_hooks = true\n");
     let mut proto = Proto::start(&settings, &[sse::text("done")], hooks);

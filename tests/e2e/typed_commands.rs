@@ -38,9 +38,11 @@ fn commands_that_are_not_here_say_in_one_line_what_to_use() {
         ("apply", "git apply"),
         ("remote-control", "codex app-server daemon start"),
         ("update", "install it again"),
+        ("app-server check", "codex debug app-server check"),
     ] {
-        for arguments in [&[command][..], &[command, "x", "--flag"]] {
-            let error = error_of(&run(&place, arguments));
+        let words: Vec<_> = command.split(' ').collect();
+        for more in [&[][..], &["x", "--flag"]] {
+            let error = error_of(&run(&place, &[&words, more].concat()));
             assert!(error.contains(instead), "{error}");
             assert_eq!(error.lines().count(), 1, "{error}");
         }
@@ -107,15 +109,19 @@ fn a_command_runs_in_the_sandbox_of_the_settings() {
     assert_eq!(output.stdout, b"typed");
     assert!(String::from_utf8_lossy(&output.stderr).contains("told"));
     assert!(!place.work.path().join("there").exists());
+    let profile = place.home.path().join("wide.config.toml");
+    fs::write(profile, "sandbox_mode = 'workspace-write'\n").unwrap();
     for arguments in [
         &["sandbox", "-P", ":workspace", "--", "touch", "there"][..],
         &["sandbox", "--full-auto", "linux", "touch", "two"],
+        &["sandbox", "linux", "--full-auto", "--", "touch", "six"],
+        &["sandbox", "-p", "wide", "--", "touch", "five"],
         &["-s", "workspace-write", "sandbox", "touch", "three"],
     ] {
         let output = run(&place, arguments);
         assert!(output.status.success(), "{arguments:?}: {output:?}");
     }
-    for file in ["there", "two", "three"] {
+    for file in ["there", "two", "three", "five", "six"] {
         assert!(place.work.path().join(file).exists(), "{file}");
     }
     let outside = run(
@@ -126,6 +132,8 @@ fn a_command_runs_in_the_sandbox_of_the_settings() {
     let unknown = run(&place, &["sandbox", "-P", "nobody", "touch", "four"]);
     error_of(&unknown);
     assert!(!place.work.path().join("four").exists());
+    let misspelt = run(&place, &["sandbox", "--full-atuo", "touch", "four"]);
+    assert!(error_of(&misspelt).contains("no option `--full-atuo`"));
 }
 
 #[test]
@@ -175,4 +183,27 @@ fn plugins_are_added_and_removed_by_name_and_marketplace() {
     stdout_of(&run(&place, &["plugin", "remove", "sample"]));
     let error = error_of(&run(&place, &["plugin", "remove", "sample"]));
     assert!(error.contains("not installed"), "{error}");
+}
+
+#[test]
+fn startup_configuration_is_what_is_required_or_why_it_cannot_be_used() {
+    let place = ExecFolders::new();
+    let ask = |more: &[&str]| {
+        let arguments = [&["app-server", "--print-startup-config"], more].concat();
+        let output = run(&place, &arguments);
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        (answer, output.status.code())
+    };
+    let (answer, code) = ask(&[]);
+    assert_eq!(code, Some(0));
+    assert!(answer["configRequirements"].is_object(), "{answer}");
+    assert!(answer["configRequirements"]["requirements"].is_null());
+    assert_eq!(answer["appServerVersion"], env!("CARGO_PKG_VERSION"));
+    fs::write(place.home.path().join("config.toml"), "unknown = 1\n").unwrap();
+    assert_eq!(ask(&[]).1, Some(0));
+    let (answer, code) = ask(&["--strict-config"]);
+    assert_eq!(code, Some(1));
+    assert_eq!(answer["error"]["data"]["reason"], "configLoad");
+    let message = answer["error"]["message"].as_str().unwrap();
+    assert!(message.contains("config.toml:1:1"), "{message}");
 }

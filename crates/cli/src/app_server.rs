@@ -44,9 +44,15 @@ pub(crate) struct AppServerArguments {
     /// The same as `--client-release 0.169`.
     #[arg(long, conflicts_with = "client_release")]
     newer_clients: bool,
+    /// Check the settings and print what an administrator requires, as JSON, without serving.
+    #[arg(long, conflicts_with_all = ["scenario", "managed_daemon"])]
+    print_startup_config: bool,
     /// Accepted for compatibility; has no effect.
     #[arg(long, hide = true)]
     analytics_default_enabled: bool,
+    /// Accepted for compatibility; nothing is asked in the name of a client before it is there.
+    #[arg(long, hide = true, value_name = "JSON")]
+    startup_client_info: Option<String>,
     /// Be the server in the background of the home folder. What `daemon start` starts.
     #[arg(long, hide = true)]
     managed_daemon: bool,
@@ -64,6 +70,10 @@ enum AppServerCommand {
     /// Write the protocol's types as TypeScript, a file per type.
     GenerateTs(generate::TypeScriptArguments),
     /// Write the protocol's types as JSON Schema, a file per type and two bundles.
+    #[command(after_help = "\
+codex_app_server_protocol.v2.schemas.json is the bundle for generators of code: every type at one level, and no \
+intersections, which quicktype before 26 and others do not know. codex_app_server_protocol.schemas.json has the types \
+as releases describe them, those of v2 in a namespace.")]
     GenerateJsonSchema(generate::GenerateArguments),
     /// Write an OpenRPC document of every method.
     #[command(name = "generate-openrpc")]
@@ -71,6 +81,13 @@ enum AppServerCommand {
     /// Where people look for `codex debug app-server check`.
     #[command(hide = true)]
     Check(AnyArguments),
+}
+
+impl AppServerArguments {
+    /// Whether the settings are checked and nothing is served.
+    pub(crate) fn asks_for_startup_config(&self) -> bool {
+        self.print_startup_config && self.command.is_none()
+    }
 }
 
 pub(crate) fn run(arguments: AppServerArguments, settings: SettingsFlags) -> anyhow::Result<()> {

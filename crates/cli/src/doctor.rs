@@ -31,6 +31,9 @@ pub(crate) struct DoctorArguments {
     /// List all that was found, not only the first of many.
     #[arg(long)]
     all: bool,
+    /// Only what requests to the model service need: settings, login, the service, proxies and certificates.
+    #[arg(long)]
+    network_only: bool,
     /// Accepted for compatibility; the output has neither colours nor other signs than those of ASCII.
     #[arg(long, hide = true)]
     no_color: bool,
@@ -44,7 +47,12 @@ pub(crate) fn run(
     settings: &SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
     let config = configuration(settings);
-    let findings = crate::runtime::here()?.block_on(codex_doctor::examine(&config));
+    let runtime = crate::runtime::here()?;
+    let findings = if arguments.network_only {
+        runtime.block_on(codex_doctor::examine_network(&config))
+    } else {
+        runtime.block_on(codex_doctor::examine(&config))
+    };
     let text = if arguments.json {
         as_json(&findings)
     } else if arguments.summary {

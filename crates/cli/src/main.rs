@@ -45,6 +45,7 @@ mod sandbox;
 mod scratch_folder;
 mod server_process;
 mod settings_flags;
+mod startup_config;
 mod stored_threads;
 mod terminal;
 mod thread_export;
@@ -315,6 +316,9 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         Command::Thread(command) => thread_export::run(command),
         Command::Config(command) => config::run(&command).map(success),
         Command::Features(command) => features::run(&command, &settings).map(success),
+        Command::AppServer(arguments) if arguments.asks_for_startup_config() => {
+            startup_config::print(&settings).map(success)
+        }
         Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
         Command::ExecServer(arguments) => exec_server::run(*arguments).map(success),
         Command::Environment(command) => environment::run(&command, &settings).map(success),

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context;
-use clap::Args;
+use anyhow::{Context, bail};
+use clap::{Args, Parser};
 use codex_config::{Config, RequestParams};
 use codex_core::StandaloneCommand;
 use codex_exec::{ExitStatus, Launcher, NetworkLog, OutputStream, StandardInput, StreamSetup};
@@ -19,8 +19,9 @@ use codex_sandbox::{HostLimit, LimitedCommands};
 use codex_system::signals::Signals;
 use tokio::io::AsyncReadExt;
 
-use crate::print;
 use crate::settings_flags::SettingsFlags;
+use crate::{print, profile};
+use codex_engine_host::environment;
 use codex_engine_host::host::standalone_commands;
 use codex_engine_host::wiring;
 
@@ -44,6 +45,9 @@ pub(crate) struct SandboxArguments {
     /// The same as `-s workspace-write` before the command.
     #[arg(long, conflicts_with = "permission_profile")]
     full_auto: bool,
+    /// The profile to use: a table of config.toml, or the file NAME.config.toml beside it.
+    #[arg(short = 'p', long, value_name = "NAME")]
+    profile: Option<String>,
     /// The working folder.
     #[arg(short = 'C', long = "cd", value_name = "DIR")]
     cwd: Option<PathBuf>,
@@ -63,14 +67,36 @@ pub(crate) struct SandboxArguments {
     command: Vec<String>,
 }
 
+/// What older releases want between the kind of a sandbox and the command.
+#[derive(Debug, Parser)]
+#[command(name = "codex sandbox", no_binary_name = true)]
+struct OptionsBehindKind {
+    #[command(flatten)]
+    settings: SettingsFlags,
+    #[arg(long)]
+    full_auto: bool,
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    command: Vec<String>,
+}
+
 pub(crate) fn run(
     mut arguments: SandboxArguments,
     mut settings: SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
-    if let [kind, _, ..] = &arguments.command[..]
+    if let [kind, rest @ ..] = &arguments.command[..]
+        && !rest.is_empty()
         && KINDS.contains(&kind.as_str())
     {
-        arguments.command.remove(0);
+        let behind = OptionsBehindKind::parse_from(rest);
+        settings = settings.followed_by(behind.settings);
+        arguments.full_auto |= behind.full_auto;
+        arguments.command = behind.command;
+    }
+    if let Some(option) = (arguments.command.first()).filter(|word| word.starts_with('-')) {
+        bail!("`codex sandbox` has no option `{option}`");
+    }
+    if let Some(name) = &arguments.profile {
+        settings = profile::settings(&environment::home()?, name, &settings)?.followed_by(settings);
     }
     if let Some(cwd) = &arguments.cwd {
         codex_mounts::check(cwd)

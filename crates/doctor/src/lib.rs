@@ -17,6 +17,16 @@ use codex_thread_store::inspect;
 
 pub use finding::{Finding, FindingState};
 
+/// Examines what requests to the model service need. `config` are the settings of the working folder.
+pub async fn examine_network(config: &anyhow::Result<Config>) -> Vec<Finding> {
+    let mut findings = vec![settings::read(config)];
+    if let Ok(config) = config {
+        findings.extend(model::check(config).await);
+    }
+    findings.push(machine::connections());
+    findings
+}
+
 /// Examines everything. `config` are the settings of the working folder.
 pub async fn examine(config: &anyhow::Result<Config>) -> Vec<Finding> {
     let sandbox = machine::sandbox(codex_sandbox::probe());

@@ -11,8 +11,9 @@ use codex_core::{
 };
 use codex_protocol::{
     CodexErrorInfo, ConfigureSession, ErrorEvent, Event, EventMsg, Op, Provider, SessionProvider,
-    Submission, ThreadLimits, WarningEvent, WireApi,
+    Submission, ThreadLimits, ThreadNameUpdatedEvent, WarningEvent, WireApi,
 };
+use codex_thread_store::ThreadStore;
 use serde_json::Map;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
@@ -246,14 +247,29 @@ impl<W: AsyncWrite + Unpin> ProtoSession<W> {
     async fn write(&mut self, events: &[Event]) -> anyhow::Result<()> {
         let mut text = Vec::new();
         for event in events {
-            if let EventMsg::TurnStarted(_) = event.msg {
-                self.task.clone_from(&event.id);
+            match &event.msg {
+                EventMsg::TurnStarted(_) => self.task.clone_from(&event.id),
+                EventMsg::ThreadNameUpdated(renamed) => {
+                    tell_name(self.host.store().clone(), renamed).await?;
+                }
+                _ => {}
             }
             write_event(&mut text, event)?;
         }
         self.output.write_all(&text).await?;
         Ok(self.output.flush().await?)
     }
+}
+
+/// Writes the name of a thread into the index of other releases.
+async fn tell_name(store: ThreadStore, renamed: &ThreadNameUpdatedEvent) -> anyhow::Result<()> {
+    let (id, name) = (renamed.thread_id.clone(), renamed.thread_name.clone());
+    let telling = tokio::task::spawn_blocking(move || {
+        if let Some(name) = name {
+            store.update_name_elsewhere(&id, &name);
+        }
+    });
+    Ok(telling.await?)
 }
 
 /// A line as a submission, or why it is none; nothing of an empty line.
