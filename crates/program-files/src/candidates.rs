@@ -6,6 +6,9 @@ mod listed;
 mod packages;
 mod variables;
 
+use std::collections::BTreeSet;
+
+use crate::awk;
 use crate::builders::is_builder;
 use crate::indirect_runs::{
     names_what_it_lists, runs_computed_name, runs_git, runs_its_input, runs_listed_files,
@@ -19,10 +22,14 @@ use crate::known_programs::{
     READERS, RUN_FOLDERS, RUNNERS, WRAPPERS, WRITERS, WRITTEN, base_name, has_code_ending,
     without_version,
 };
-use crate::line::{CommandWords, UNKNOWNS};
+use crate::line::{CommandWords, KnownValues, LineCommands, UNKNOWNS, read_line};
+use crate::moved_commands::unknown_folder_of;
 use crate::python_start::removes_variables;
 use crate::recipe_runners::recipe_request;
 use crate::sed;
+
+/// How deeply code in code is read.
+const MAX_CODE_DEPTH: usize = 3;
 
 /// A file that a word may mean.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -52,7 +59,7 @@ pub(crate) enum FileCandidate {
 }
 
 /// The paths and names that commands may mean.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Candidates {
     pub(crate) all: Vec<FileCandidate>,
     /// The first word that may name a file to run and is not known.
@@ -61,6 +68,8 @@ pub(crate) struct Candidates {
     pub(crate) uncertain: Option<String>,
     /// The recipes that are asked for.
     pub(crate) recipes: Vec<String>,
+    /// What code in arguments runs, as lines.
+    lines: Vec<String>,
     /// The languages of the interpreters in the line.
     languages: Vec<Language>,
     /// Whether something is begun without the variables of the engine.
@@ -68,6 +77,34 @@ pub(crate) struct Candidates {
 }
 
 impl Candidates {
+    /// What the words of a line may mean, and those of the lines that code in it runs.
+    pub(crate) fn of_line(line: &LineCommands, text: &str, known: &KnownValues<'_>) -> Self {
+        let mut found = Self::of(&line.commands);
+        found.input_code(&line.commands, text);
+        let mut inner = std::mem::take(&mut found.lines);
+        for _ in 0..MAX_CODE_DEPTH {
+            let lines: BTreeSet<String> = inner.drain(..).collect();
+            for line in lines {
+                let mut part = Self::of(&read_line(&line, known).commands);
+                inner.append(&mut part.lines);
+                found.take_in(part);
+            }
+        }
+        if !inner.is_empty() {
+            found.unknown("code in code");
+        }
+        found
+    }
+
+    fn take_in(&mut self, part: Self) {
+        self.all.extend(part.all);
+        self.all.sort();
+        self.all.dedup();
+        self.recipes.extend(part.recipes);
+        self.unknown = self.unknown.take().or(part.unknown);
+        self.uncertain = self.uncertain.take().or(part.uncertain);
+    }
+
     pub(crate) fn of(commands: &[CommandWords]) -> Self {
         let all = commands;
         let commands: Vec<CommandWords> = all.iter().map(CommandWords::without_inputs).collect();
@@ -102,6 +139,10 @@ impl Candidates {
             command
                 .inputs()
                 .for_each(|input| found.input(program.as_deref(), input, reads_input));
+        }
+        if let Some(shown) = unknown_folder_of(commands) {
+            found.unknown(&shown);
+            found.uncertain(&shown);
         }
         found.all.sort();
         found.all.dedup();
@@ -168,11 +209,13 @@ impl Candidates {
             && let Some(script) = sed::running_script(arguments)
         {
             self.unknown(script);
+            self.uncertain(script);
         }
         if name.ends_with("awk")
-            && let Some(program) = arguments.iter().find(|word| awk_pipes(word))
+            && let Some(program) = awk::running_program(arguments)
         {
             self.unknown(program);
+            self.uncertain(program);
         }
         if !reads_input && (WRITERS.contains(&name) || READERS.contains(&name)) {
             return;
@@ -326,19 +369,6 @@ impl Candidates {
     fn uncertain(&mut self, word: &str) {
         self.uncertain.get_or_insert_with(|| shown(word.trim()));
     }
-}
-
-/// Whether a program of awk writes to lines that it runs, or reads from them.
-fn awk_pipes(program: &str) -> bool {
-    let is_in_text = |before: &str| before.matches('"').count() % 2 == 1;
-    let runs = |(at, _): (usize, &str)| {
-        let (before, behind) = (&program[..at], program[at + 1..].trim_start());
-        let is_or = before.ends_with('|') || behind.starts_with('|');
-        !is_in_text(before)
-            && !is_or
-            && (behind.starts_with(['"', '&', '$', '(']) || behind.starts_with(char::is_alphabetic))
-    };
-    program.contains('{') && program.match_indices('|').any(runs)
 }
 
 /// Whether a program runs those of packages: for each script of a package, there may be a program of that name.

@@ -5,14 +5,27 @@
 //! that is set once stands for its value. Everything else is computed.
 
 mod expression;
+mod folders;
 mod names;
+mod own_functions;
+mod paths;
 mod places;
+mod processes;
+mod scan;
+mod value;
 
-use expression::{MAX_DEPTH, literal, read};
-use names::{CallKind, PROCESS_NAMES, SEARCH_VARIABLES, names_of};
+use expression::{MAX_DEPTH, read};
+use folders::{FolderChange, folder_changes};
+use names::{
+    CallKind, PROCESS_NAMES, SEARCH_VARIABLES, names_of, other_process_names, reads_working_folder,
+};
+use own_functions::own_functions;
+pub(crate) use paths::OWN_FOLDER;
 use places::{argument, is_comment, is_name_here};
+use processes::{lines_of_call, lines_without_calls, quoted};
+use scan::{enclosing_call, until_closed};
+use value::Evaluator;
 
-use crate::builders::runs_what_it_is_asked;
 use crate::interpreters::Language;
 
 /// Longer calls are computed.
@@ -27,8 +40,10 @@ pub(crate) struct CodeCall {
     pub(crate) shown: String,
     /// The texts in it.
     pub(crate) literals: Vec<String>,
-    /// The lines for a shell among them.
+    /// What programs it starts, as lines for a shell.
     pub(crate) lines: Vec<String>,
+    /// The folders that the process changes to, from which the texts may begin.
+    pub(crate) folders: Vec<String>,
     /// How many folders above that of its file the paths in it may begin.
     pub(crate) levels: usize,
     /// Whether it is not known before what it runs.
@@ -67,130 +82,170 @@ impl CodeCall {
 
 /// The calls in a text. `is_argument`: whether it stands in a line, where nothing may be computed.
 pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<CodeCall> {
-    let mut found = Vec::new();
-    let own = names_of(language).iter().copied();
-    let processes = PROCESS_NAMES.iter().map(|name| (*name, CallKind::Process));
-    let compiles = [("Function", CallKind::Function)];
-    let compiles = compiles
-        .into_iter()
-        .filter(|_| language == Language::JavaScript);
-    let compiles = compiles.filter(|_| is_argument);
-    let variables = SEARCH_VARIABLES.map(|name| (name, CallKind::Variable));
     let has_code = language != Language::Other && language != Language::Shell;
-    let variables = variables.into_iter().filter(|_| has_code);
-    for (name, kind) in own.chain(processes).chain(compiles).chain(variables) {
-        for (at, _) in text.match_indices(name) {
-            if found.len() >= MAX_CALLS {
-                break;
-            }
-            if is_name_here(text, at, name, kind)
-                && !is_comment(text, at)
-                && let Some(argument) =
-                    argument(&text[..at], &text[at + name.len()..], language, kind)
-            {
-                let mut call = call(text, name, argument, language, kind);
-                if kind == CallKind::Process {
-                    let lines = call.literals.iter().filter(|text| text.contains(' '));
-                    call.lines = lines.cloned().collect();
-                    call.lines.extend(line_of_words(argument, &call.literals));
-                    if begins_with_a_program(argument) {
-                        call.literals.clear();
-                        call.is_computed = false;
-                    }
-                    // The programs that scripts start are their own affair, as far as they compute them.
-                    call.is_computed &= is_argument;
-                }
-                found.push(call);
-            }
-        }
+    let evaluator = Evaluator { text, language };
+    let changes = if has_code {
+        folder_changes(evaluator)
+    } else {
+        Vec::new()
+    };
+    let mut reader = CallReader {
+        evaluator,
+        is_argument,
+        moves_elsewhere: changes.iter().any(FolderChange::moves_process_elsewhere),
+        changes,
+        found: Vec::new(),
+    };
+    let unknown_folder = reader.changes.iter().find(|change| !change.is_known());
+    let unknown_folder = unknown_folder.map(|change| change.shown(text));
+    reader.read_names();
+    if has_code {
+        let own = own_functions(text);
+        own.into_iter()
+            .for_each(|name| reader.read(name, CallKind::OtherProcess));
+        reader.read_options();
     }
     if has_code && language != Language::Code {
-        found.extend(lines_without_calls(text, language));
+        reader.found.extend(lines_without_calls(evaluator));
     }
-    let changes = changed_folders(text);
-    let lines = found.iter_mut().flat_map(|call| &mut call.lines);
-    lines.for_each(|line| line.insert_str(0, &changes));
-    found
+    reader.finish(unknown_folder)
 }
 
-/// The folders that code changes to, as lines for a shell.
-fn changed_folders(text: &str) -> String {
-    let calls = text.split("chdir(").skip(1).take(MAX_CALLS);
-    let folders = calls.filter_map(|rest| {
-        let quote = rest
-            .chars()
-            .next()
-            .filter(|c| ['"', '\'', '`'].contains(c))?;
-        Some(literal(&rest[1..], quote).0)
-    });
-    folders
-        .map(|folder| format!("cd {}\n", quoted(&folder)))
-        .collect()
+/// Reads the calls of a text.
+struct CallReader<'t> {
+    evaluator: Evaluator<'t>,
+    is_argument: bool,
+    /// Whether the process may be in a folder that is not known.
+    moves_elsewhere: bool,
+    /// The changes of the folder that are not for a certain call.
+    changes: Vec<FolderChange>,
+    found: Vec<CodeCall>,
 }
 
-/// Lists of a program and its arguments, wherever they stand, and lines that quotes of their own run.
-fn lines_without_calls(text: &str, language: Language) -> Vec<CodeCall> {
-    let mut lines: Vec<String> = listed_programs(text)
+impl<'t> CallReader<'t> {
+    /// Reads the calls of functions that are known by their names.
+    fn read_names(&mut self) {
+        let language = self.evaluator.language;
+        for (name, kind) in names_of(language) {
+            self.read(name, *kind);
+        }
+        for name in PROCESS_NAMES {
+            self.read(name, CallKind::Process);
+        }
+        for name in other_process_names(language) {
+            self.read(name, CallKind::OtherProcess);
+        }
+        if language == Language::JavaScript && self.is_argument {
+            self.read("Function", CallKind::Function);
+        }
+        if language != Language::Other && language != Language::Shell {
+            for name in SEARCH_VARIABLES {
+                self.read(name, CallKind::Variable);
+            }
+        }
+    }
+
+    /// Reads the calls of a name.
+    fn read(&mut self, name: &str, kind: CallKind) {
+        let Evaluator { text, language } = self.evaluator;
+        for (at, _) in text.match_indices(name) {
+            if self.found.len() >= MAX_CALLS {
+                break;
+            }
+            let rest = &text[at + name.len()..];
+            if !is_name_here(text, at, name, kind) || is_comment(text, at) {
+                continue;
+            }
+            let Some(argument) = argument(&text[..at], rest, language, kind) else {
+                continue;
+            };
+            let mut call = call(text, name, argument, language, kind);
+            match kind {
+                CallKind::Process | CallKind::OtherProcess => {
+                    let from = at + name.len() + rest.find(argument).unwrap_or(0);
+                    let has_lines = self.process(&mut call, name, from, argument);
+                    // The programs that scripts start are their own affair, as far as they compute them.
+                    call.is_computed &= self.is_argument && kind == CallKind::Process;
+                    if kind == CallKind::OtherProcess && !has_lines {
+                        continue;
+                    }
+                }
+                _ if reads_working_folder(name, language) => {
+                    call.is_computed |= self.moves_elsewhere;
+                    let moves = self.changes.iter().filter(|change| change.is_of_process);
+                    call.folders = moves.map(|change| change.folder.clone()).collect();
+                }
+                _ => {}
+            }
+            self.found.push(call);
+        }
+    }
+
+    /// What a call runs whose argument begins somewhere, in the folder that it says. Whether it is known.
+    fn process(&mut self, call: &mut CodeCall, name: &str, from: usize, argument: &str) -> bool {
+        let lines = lines_of_call(self.evaluator, name, argument);
+        let is_known = !lines.is_empty();
+        let texts = call.literals.iter().filter(|text| text.contains(' '));
+        call.lines = texts.cloned().chain(lines).collect();
+        if is_known {
+            let range = from..from + argument.len();
+            let is_own = |change: &FolderChange| change.is_option_within(&range);
+            let changes = std::mem::take(&mut self.changes);
+            let (own, others) = changes.into_iter().partition(is_own);
+            self.changes = others;
+            move_lines(&mut call.lines, &own);
+        }
+        if begins_with_a_program(argument) {
+            call.literals.clear();
+            call.is_computed = false;
+        }
+        is_known
+    }
+
+    /// Reads the calls with the folder of a program among their arguments, whatever their names.
+    fn read_options(&mut self) {
+        let options = self.changes.iter().filter(|change| !change.is_of_process);
+        let places: Vec<usize> = options.map(|change| change.at).collect();
+        for at in places {
+            let Evaluator { text, language } = self.evaluator;
+            let Some(from) = enclosing_call(text, at, language) else {
+                continue;
+            };
+            let argument = until_closed(&text[from..], language);
+            let mut call = CodeCall {
+                shown: argument.chars().take(60).collect(),
+                ..CodeCall::default()
+            };
+            if self.process(&mut call, "", from, argument) {
+                self.found.push(call);
+            }
+        }
+    }
+
+    fn finish(mut self, unknown_folder: Option<String>) -> Vec<CodeCall> {
+        for call in &mut self.found {
+            move_lines(&mut call.lines, &self.changes);
+        }
+        if let Some(shown) = unknown_folder.filter(|_| self.is_argument && !self.found.is_empty()) {
+            self.found.push(CodeCall {
+                shown,
+                is_computed: true,
+                ..CodeCall::default()
+            });
+        }
+        self.found
+    }
+}
+
+/// Lets lines begin with changes of the folder.
+fn move_lines(lines: &mut [String], changes: &[FolderChange]) {
+    let changes = changes
         .iter()
-        .filter_map(|words| quoted_line(words))
-        .collect();
-    let marks: &[(&str, char)] = match language {
-        Language::Perl => &[("qx(", ')'), ("qx{", '}'), ("qx/", '/')],
-        Language::Ruby => &[("%x(", ')'), ("%x{", '}'), ("%x[", ']')],
-        _ => &[],
-    };
-    for (open, close) in marks {
-        let parts = text.split(open).skip(1);
-        let inner = parts.filter_map(|part| part.split_once(*close).map(|(inner, _)| inner));
-        lines.extend(inner.map(str::to_owned));
-    }
-    if matches!(language, Language::Perl | Language::Php | Language::Ruby) {
-        let is_code = |line: &&str| !line.trim_start().starts_with(['#', '/', '*']);
-        let code = text.lines().filter(is_code).collect::<Vec<_>>().join("\n");
-        let between = |mark: char| code.split(mark).skip(1).step_by(2);
-        lines.extend(between('`').map(str::to_owned));
-        // A pipe from a program.
-        let piped = between('"')
-            .chain(between('\''))
-            .filter(|part| part.ends_with('|'));
-        lines.extend(piped.map(str::to_owned));
-    }
-    lines.retain(|line| !line.is_empty() && line.len() <= MAX_CALL);
-    lines.truncate(MAX_CALLS);
-    let calls = lines.into_iter().map(|line| CodeCall {
-        shown: line.clone(),
-        lines: vec![line],
-        ..CodeCall::default()
-    });
-    calls.collect()
-}
-
-/// The literals of a text that begin with a program which runs recipes or builds, and those that follow with nothing but
-/// commas between. A list of the names of programs is none.
-fn listed_programs(text: &str) -> Vec<Vec<String>> {
-    let mut lists: Vec<Vec<String>> = Vec::new();
-    let mut list: Vec<String> = Vec::new();
-    let mut rest = text;
-    let is_program = |word: &String| runs_what_it_is_asked(word);
-    while let Some(at) = rest.find(['"', '\'', '`']) {
-        let between = rest[..at].trim();
-        if !matches!(between, "," | ",[" | ", [" | ",(" | ", (") {
-            lists.push(std::mem::take(&mut list));
-        }
-        let quote = rest[at..].chars().next().unwrap_or('"');
-        let (word, after) = literal(&rest[at + 1..], quote);
-        if is_program(&word) {
-            lists.push(std::mem::take(&mut list));
-        }
-        if is_program(&word) || !list.is_empty() {
-            list.push(word);
-        }
-        rest = after;
-    }
-    lists.push(list);
-    lists.retain(|list| list.len() > 1);
-    lists.truncate(MAX_CALLS);
-    lists
+        .map(|change| format!("cd {}\n", quoted(&change.folder)));
+    let changes: String = changes.collect();
+    lines
+        .iter_mut()
+        .for_each(|line| line.insert_str(0, &changes));
 }
 
 fn call(text: &str, name: &str, argument: &str, language: Language, kind: CallKind) -> CodeCall {
@@ -208,57 +263,6 @@ fn call(text: &str, name: &str, argument: &str, language: Language, kind: CallKi
     read(text, argument, language, MAX_DEPTH, &mut call, &mut levels);
     call.levels = usize::saturating_sub(levels, 1);
     call
-}
-
-/// A program and its arguments as a line, in the folders that the other texts of the call may name.
-fn line_of_words(argument: &str, literals: &[String]) -> Option<String> {
-    let mut words = listed_words(argument);
-    // The program and its own name.
-    if words.len() > 1 && words[0] == words[1] {
-        words.remove(0);
-    }
-    let line = quoted_line(&words)?;
-    let others = literals.iter().filter(|literal| !words.contains(literal));
-    let changes = others.map(|folder| format!("cd {}\n", quoted(folder)));
-    Some(changes.collect::<String>() + &line)
-}
-
-fn quoted_line(words: &[String]) -> Option<String> {
-    let program = words.first()?;
-    if program.is_empty() || program.contains(char::is_whitespace) {
-        return None;
-    }
-    Some(
-        words
-            .iter()
-            .map(|word| quoted(word))
-            .collect::<Vec<_>>()
-            .join(" "),
-    )
-}
-
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-/// The texts in a list of arguments: those up to the end of the list, or to named arguments.
-fn listed_words(argument: &str) -> Vec<String> {
-    let mut words = Vec::new();
-    let mut rest = argument;
-    while let Some(c) = rest.chars().next() {
-        rest = &rest[c.len_utf8()..];
-        match c {
-            '"' | '\'' | '`' => {
-                let (word, after) = literal(rest, c);
-                words.push(word);
-                rest = after;
-            }
-            ']' | '{' => break,
-            '=' if !words.is_empty() => break,
-            _ => {}
-        }
-    }
-    words
 }
 
 /// Whether a program is started by its name. What it gets is its own affair, unless it runs that.

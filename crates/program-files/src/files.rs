@@ -9,23 +9,16 @@ use crate::finder::Finder;
 use crate::found_files::ProgramFiles;
 use crate::interpreters::is_shell;
 use crate::launch_place::LaunchPlace;
-use crate::line::{CommandWords, KnownValues, read_line};
+use crate::line::{CommandWords, LineCommands, read_line};
 
 impl ProgramFiles {
     /// The files of a line for a shell.
     #[must_use]
     pub fn of_line(line: &str, place: LaunchPlace<'_>) -> Self {
-        let known = KnownValues {
-            variable: &|name| place.variable(name),
-            cwd: place.cwd.display().to_string(),
-            repository: place
-                .repository()
-                .map(|folder| folder.display().to_string()),
-        };
+        let known = place.known_values();
         let found = read_line(line, &known);
-        let mut candidates = Candidates::of(&found.commands);
-        candidates.input_code(&found.commands, line);
-        let mut files = Self::of_candidates(candidates, &found.search_paths, place);
+        let candidates = Candidates::of_line(&found, line, &known);
+        let mut files = Self::of_candidates(&candidates, &found.search_paths, place);
         if found.gave_up {
             files
                 .unknown
@@ -36,8 +29,7 @@ impl ProgramFiles {
         let mut set = std::mem::take(&mut files.search_paths);
         if !set.is_empty() {
             set.extend(found.search_paths);
-            let candidates = Candidates::of(&found.commands);
-            files.join(Self::of_candidates(candidates, &set, place).complete(place));
+            files.join(Self::of_candidates(&candidates, &set, place).complete(place));
             files = files.finish();
             files.search_paths.clear();
         }
@@ -61,8 +53,12 @@ impl ProgramFiles {
                 files.join(inner);
             }
         }
-        let candidates = Candidates::of(&[CommandWords(words)]);
-        files.join(Self::of_candidates(candidates, &[], place));
+        let line = LineCommands {
+            commands: vec![CommandWords(words)],
+            ..LineCommands::default()
+        };
+        let candidates = Candidates::of_line(&line, "", &place.known_values());
+        files.join(Self::of_candidates(&candidates, &[], place));
         files.add_variables(place);
         files.complete(place)
     }
@@ -96,19 +92,17 @@ impl ProgramFiles {
     }
 
     fn of_candidates(
-        candidates: Candidates,
+        candidates: &Candidates,
         search_paths: &[String],
         place: LaunchPlace<'_>,
     ) -> Self {
-        let finder = Finder::new(&candidates, search_paths, place);
+        let finder = Finder::new(candidates, search_paths, place);
         let mut files = Self {
-            unknown: candidates.unknown,
-            recipes: candidates.recipes.into_iter().collect(),
+            unknown: candidates.unknown.clone(),
+            recipes: candidates.recipes.iter().cloned().collect(),
             ..Self::default()
         };
-        for candidate in &candidates.all {
-            finder.add(candidate, &mut files);
-        }
+        finder.add_all(&candidates.all, &mut files);
         files.finish()
     }
 }

@@ -15,7 +15,7 @@ use crate::program_file::{DEFAULT_PATH, file_names, is_path, may_be_run, variabl
 use crate::system_programs::is_of_system;
 
 /// The limit on the folders that a line names.
-const MAX_FOLDERS: usize = 16;
+const MAX_FOLDERS: usize = 32;
 
 /// Finds files for candidates.
 pub(crate) struct Finder<'a> {
@@ -24,11 +24,14 @@ pub(crate) struct Finder<'a> {
     real_cwd: Option<PathBuf>,
     /// The working folder, and the folders that words name.
     folders: Vec<PathBuf>,
+    /// Whether words name more folders than these.
+    has_more_folders: bool,
     search_path: Vec<PathBuf>,
 }
 
 /// A folder, those that words name, and those that words name from there: lines may change their folder more than once.
-fn named_folders(candidates: &Candidates, cwd: &Path) -> Vec<PathBuf> {
+/// Whether there are more than are kept is told as well.
+fn named_folders(candidates: &Candidates, cwd: &Path) -> (Vec<PathBuf>, bool) {
     let mut folders = vec![cwd.to_path_buf()];
     let mut real = vec![cwd.to_path_buf()];
     real.extend(codex_mounts::canonicalize(cwd));
@@ -42,20 +45,33 @@ fn named_folders(candidates: &Candidates, cwd: &Path) -> Vec<PathBuf> {
     let words: BTreeSet<&String> = words.collect();
     let mut index = 0;
     while let Some(base) = folders.get(index).cloned() {
-        for word in &words {
-            let folder = base.join(word);
-            if folders.len() >= MAX_FOLDERS || !codex_mounts::is_dir(&folder) {
+        let named = words.iter().flat_map(|word| folders_of(&base, word));
+        for folder in named.collect::<Vec<_>>() {
+            let known = codex_mounts::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
+            if real.contains(&known) {
                 continue;
             }
-            let known = codex_mounts::canonicalize(&folder).unwrap_or_else(|_| folder.clone());
-            if !real.contains(&known) {
-                real.push(known);
-                folders.push(folder);
+            if folders.len() >= MAX_FOLDERS {
+                return (folders, true);
             }
+            real.push(known);
+            folders.push(folder);
         }
         index += 1;
     }
-    folders
+    (folders, false)
+}
+
+/// The folders that a word names, which may have a pattern in it.
+fn folders_of(base: &Path, word: &str) -> Vec<PathBuf> {
+    let path = base.join(word);
+    let mut paths = if word.contains(['*', '?', '[']) {
+        expand(&path, MAX_FILES)
+    } else {
+        vec![path]
+    };
+    paths.retain(|path| codex_mounts::is_dir(path));
+    paths
 }
 
 impl<'a> Finder<'a> {
@@ -64,7 +80,7 @@ impl<'a> Finder<'a> {
         search_paths: &[String],
         place: LaunchPlace<'a>,
     ) -> Self {
-        let folders = named_folders(candidates, place.cwd);
+        let (folders, has_more_folders) = named_folders(candidates, place.cwd);
         let own = variable(place.environment, "PATH").map(|path| path.to_os_string());
         let own = own.unwrap_or_else(|| DEFAULT_PATH.into());
         let set = search_paths.iter().map(OsString::from);
@@ -74,6 +90,7 @@ impl<'a> Finder<'a> {
             search_path: search_path.map(|folder| place.cwd.join(folder)).collect(),
             real_cwd: codex_mounts::canonicalize(place.cwd).ok(),
             folders,
+            has_more_folders,
             place,
         }
     }
@@ -92,7 +109,18 @@ impl<'a> Finder<'a> {
         variable(self.place.environment, "HOME").map(PathBuf::from)
     }
 
-    pub(crate) fn add(&self, candidate: &FileCandidate, found: &mut ProgramFiles) {
+    /// Adds what candidates may mean.
+    pub(crate) fn add_all(&self, candidates: &[FileCandidate], found: &mut ProgramFiles) {
+        for candidate in candidates {
+            self.add(candidate, found);
+        }
+        if self.has_more_folders {
+            let unknown = || format!("more than {MAX_FOLDERS} folders");
+            found.unknown.get_or_insert_with(unknown);
+        }
+    }
+
+    fn add(&self, candidate: &FileCandidate, found: &mut ProgramFiles) {
         match candidate {
             FileCandidate::Program(name) if !is_path(name) => {
                 let names = file_names(name);

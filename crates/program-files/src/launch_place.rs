@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::line::KnownValues;
 use crate::program_file::variable;
 
 /// Where something is run.
@@ -15,7 +16,17 @@ pub struct LaunchPlace<'a> {
     pub environment: &'a BTreeMap<OsString, OsString>,
 }
 
-impl LaunchPlace<'_> {
+impl<'a> LaunchPlace<'a> {
+    /// What words of lines are filled in with.
+    pub(crate) fn known_values(self) -> KnownValues<'a> {
+        let repository = self.repository();
+        KnownValues {
+            variable: Box::new(move |name| self.variable(name)),
+            cwd: self.cwd.display().to_string(),
+            repository: repository.map(|folder| folder.display().to_string()),
+        }
+    }
+
     /// The value of a variable, if it is text.
     pub(crate) fn variable(self, name: &str) -> Option<String> {
         variable(self.environment, name)?

@@ -10,13 +10,15 @@
 //! they load (`folder`). Code that computes what it runs is reported as well, in a line and in scripts (`code_calls`).
 //!
 //! Code map: `line` (words of a shell line), `candidates` (the paths that words may mean), `known_programs` (what programs
-//! do with their arguments), `builders` (programs that run whatever lies in their folder), `indirect_runs` (commands that run what
-//! others list), `interpreters` (which programs run code, and in which language), `python_start` (how Python is
-//! started), `code_calls` (what code runs in turn), `code_variables` (what variables name), `finder` and `files` (the files
-//! there), `references` (what these name in turn), `recipe_runners` (which recipes are asked for), `recipes` (what a recipe runs),
-//! `git_settings` (what git runs), `folder` (packages), `content` (hashes), `record` (what ran before),
-//! `program_file` (how a system finds and protects programs).
+//! do with their arguments), `builders` (programs that run whatever lies in their folder), `indirect_runs` (commands that
+//! run what others list), `interpreters` (which programs run code, and in which language), `python_start` (how Python is
+//! started), `awk` and `sed` (whether their programs run lines), `code_calls` (what code runs in turn, and in which
+//! folders), `moved_commands` (what runs in a folder that is not known), `code_variables` (what variables name), `finder`
+//! and `files` (the files there), `references` (what these name in turn), `recipe_runners` (which recipes are asked for),
+//! `recipes` (what a recipe runs), `git_settings` (what git runs), `folder` (packages), `content` (hashes), `record` (what
+//! ran before), `program_file` (how a system finds and protects programs).
 
+mod awk;
 mod builders;
 mod candidates;
 mod code_calls;
@@ -32,6 +34,7 @@ mod interpreters;
 mod known_programs;
 mod launch_place;
 mod line;
+mod moved_commands;
 mod name_pattern;
 mod program_file;
 mod python_start;

@@ -47,10 +47,13 @@ impl CommandWords {
     }
 }
 
+/// Yields the value of a variable.
+type VariableReader<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
+
 /// What words are filled in with.
 pub(crate) struct KnownValues<'a> {
     /// The variables of the environment.
-    pub(crate) variable: &'a dyn Fn(&str) -> Option<String>,
+    pub(crate) variable: VariableReader<'a>,
     /// The working folder.
     pub(crate) cwd: String,
     /// The root of the repository around the working folder.
@@ -519,7 +522,7 @@ mod tests {
     fn read(line: &str) -> Vec<Vec<String>> {
         let variable = |name: &str| (name == "HOME").then(|| "/h".to_owned());
         let known = KnownValues {
-            variable: &variable,
+            variable: Box::new(variable),
             cwd: "/w".to_owned(),
             repository: Some("/r".to_owned()),
         };

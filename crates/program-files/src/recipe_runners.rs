@@ -147,7 +147,7 @@ pub(crate) fn recipe_request(program: &str, arguments: &[String]) -> Option<Reci
         if runner.uncertain.contains(&word) {
             request.is_uncertain = true;
         } else if word.starts_with('-') && word.len() > 1 {
-            for (option, value) in options(word) {
+            for (option, value) in runner.options(word) {
                 if runner.is(option, runner.uncertain) {
                     request.is_uncertain = true;
                 }
@@ -188,6 +188,27 @@ pub(crate) fn recipe_request(program: &str, arguments: &[String]) -> Option<Reci
 }
 
 impl RecipeRunner {
+    /// The options in a word, each with the value that is joined to it.
+    fn options<'w>(&self, word: &'w str) -> Vec<(&'w str, Option<&'w str>)> {
+        if word.starts_with("--") {
+            return vec![match word.split_once('=') {
+                Some((option, value)) => (option, Some(value)),
+                None => (word, None),
+            }];
+        }
+        let lists = [self.files, self.folders, self.values, self.uncertain];
+        let letters = word.char_indices().skip(1);
+        let short = letters.filter_map(|(at, letter)| {
+            let mut lists = lists.into_iter().flatten();
+            let is_short = |option: &&&str| option.len() == 2 && option.ends_with(letter);
+            let option = lists.find(is_short)?;
+            let rest = &word[at + letter.len_utf8()..];
+            let rest = rest.strip_prefix('=').unwrap_or(rest);
+            Some((*option, (!rest.is_empty()).then_some(rest)))
+        });
+        short.collect()
+    }
+
     /// Whether an option, which may be shortened, is one of these.
     fn is(&self, option: &str, known: &[&str]) -> bool {
         known.iter().any(|known| {
@@ -196,30 +217,6 @@ impl RecipeRunner {
         })
     }
 }
-
-/// The options in a word, each with the value that is joined to it.
-fn options(word: &str) -> Vec<(&str, Option<&str>)> {
-    if word.starts_with("--") {
-        return vec![match word.split_once('=') {
-            Some((option, value)) => (option, Some(value)),
-            None => (word, None),
-        }];
-    }
-    let letters = word.char_indices().skip(1);
-    let short = letters.filter_map(|(at, letter)| {
-        let option = SHORT.iter().find(|option| option.ends_with(letter))?;
-        let rest = &word[at + letter.len_utf8()..];
-        let rest = rest.strip_prefix('=').unwrap_or(rest);
-        Some((*option, (!rest.is_empty()).then_some(rest)))
-    });
-    short.collect()
-}
-
-/// The short options that mean something to one of the programs.
-const SHORT: [&str; 17] = [
-    "-C", "-E", "-F", "-I", "-W", "-c", "-d", "-f", "-g", "-o", "-r", "-s", "-t", "-w", "-x", "-j",
-    "-l",
-];
 
 impl RecipeRequest {
     fn file(&mut self, file: &str) {
@@ -232,7 +229,8 @@ impl RecipeRequest {
     }
 
     fn folder(&mut self, folder: &str) {
-        self.is_uncertain |= folder.contains(UNKNOWNS);
+        // `{}` stands for what is listed or found.
+        self.is_uncertain |= folder.contains(UNKNOWNS) || folder.contains("{}");
         if !folder.is_empty() {
             self.folders.push(folder.to_owned());
         }

@@ -7,14 +7,15 @@ use std::collections::{BTreeSet, HashMap};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use crate::awk;
 use crate::candidates::Candidates;
-use crate::code_calls::{CodeCall, calls};
+use crate::code_calls::{CodeCall, OWN_FOLDER, calls};
 use crate::finder::Finder;
 use crate::found_files::{BESIDE, FOLLOWED, MAX_FILES, ProgramFile, ProgramFiles};
 use crate::git_settings::{GitPlaces, READING_GIT, git_settings};
 use crate::interpreters::{Language, is_interpreter};
 use crate::known_programs::{base_name, has_code_ending, is_data};
-use crate::line::{KnownValues, read_line};
+use crate::line::read_line;
 use crate::program_file::{is_path, may_be_run};
 use crate::recipes::{lines_to_run, recipes_in, recipes_of};
 
@@ -161,6 +162,9 @@ impl ReferenceReader<'_> {
             self.computed.push((path.to_path_buf(), call.shown.clone()));
         }
         let runs_code = calls.iter().any(runs_text);
+        if is_judged && awk::file_runs_lines(path, &text) {
+            self.computed.push((path.to_path_buf(), "awk".to_owned()));
+        }
         self.runs_text = runs_code || names_interpreter(&text);
         // Code may change its folder.
         let cwd = self.finder.place.cwd;
@@ -197,15 +201,22 @@ impl ReferenceReader<'_> {
         found: &mut ProgramFiles,
     ) {
         let above = folder.ancestors().take(call.levels + 1);
-        let named = named.iter().map(PathBuf::as_path);
-        let bases: Vec<&Path> = above.chain([self.finder.place.cwd]).chain(named).collect();
+        let above = above.map(Path::to_path_buf);
+        let cwd = self.finder.place.cwd.to_path_buf();
+        let mut bases: Vec<PathBuf> = above.chain([cwd]).chain(named.iter().cloned()).collect();
+        for moved in &call.folders {
+            let moved = moved.replace(OWN_FOLDER, &folder.display().to_string());
+            let moved = bases.iter().map(|base| base.join(&moved));
+            let moved: Vec<PathBuf> = moved.filter(|base| codex_mounts::is_dir(base)).collect();
+            bases.extend(moved);
+        }
         if call.is_folder && call.literals.is_empty() && call.levels > 0 {
             let folder = folder.ancestors().nth(call.levels).unwrap_or(folder);
             return self.finder.add_folder(folder, found);
         }
         for (path, base) in { call.paths() }.into_iter().flat_map(|path| {
             let bases = bases.iter();
-            bases.map(move |base| (path.clone(), *base))
+            bases.map(move |base| (path.clone(), base))
         }) {
             let target = base.join(&path);
             if call.is_folder {
@@ -248,15 +259,9 @@ impl ReferenceReader<'_> {
     fn read_script(&mut self, text: &str, folder: &Path, is_run: bool, found: &mut ProgramFiles) {
         let text = &with_known_places(text, folder);
         let place = self.finder.place;
-        let repository = place.repository();
-        let known = KnownValues {
-            variable: &|name| place.variable(name),
-            cwd: place.cwd.display().to_string(),
-            repository: repository.map(|folder| folder.display().to_string()),
-        };
+        let known = place.known_values();
         let read = read_line(text, &known);
-        let mut candidates = Candidates::of(&read.commands);
-        candidates.input_code(&read.commands, text);
+        let mut candidates = Candidates::of_line(&read, text, &known);
         if self
             .source
             .file_name()
@@ -267,9 +272,7 @@ impl ReferenceReader<'_> {
         // It has folders and a search path of its own.
         let finder = Finder::new(&candidates, &read.search_paths, place);
         let mut part = ProgramFiles::default();
-        for candidate in &candidates.all {
-            finder.add(candidate, &mut part);
-        }
+        finder.add_all(&candidates.all, &mut part);
         part.mark_followed(0, FOLLOWED);
         let source = &self.source;
         let run = part.all.iter();

@@ -104,6 +104,9 @@ impl Candidates {
             if call.is_computed {
                 self.unknown(&call.shown);
             }
+            let folders = call.folders.iter().cloned().map(FileCandidate::Path);
+            self.all.extend(folders);
+            self.lines.extend_from_slice(&call.lines);
             for path in call.paths() {
                 if call.is_folder {
                     self.all.push(FileCandidate::Folder(path));
@@ -125,7 +128,7 @@ impl Candidates {
     }
 
     /// What an interpreter runs that gets its code from the line: all of the line may be code.
-    pub(crate) fn input_code(&mut self, commands: &[CommandWords], line: &str) {
+    pub(super) fn input_code(&mut self, commands: &[CommandWords], line: &str) {
         for command in commands {
             if !runs_its_input(&command.without_inputs()) {
                 continue;

@@ -1,12 +1,14 @@
 //! The value of an expression, as far as it is known.
 
 use super::CodeCall;
-use super::names::KNOWN_NAMES;
+use super::names::{KNOWN_NAMES, KNOWN_VALUES};
 use super::places::is_part_of_name;
+use super::scan::statement;
 use crate::interpreters::Language;
 
 /// How deeply variables stand for values.
-pub(super) const MAX_DEPTH: usize = 4;
+pub(super) const MAX_DEPTH: usize = 6;
+
 /// Collects the literals of an expression, and looks for what is not known.
 pub(super) fn read(
     text: &str,
@@ -43,8 +45,14 @@ pub(super) fn read(
                     "getcwd" | "cwd" | "pwd" => call.literals.push(".".to_owned()),
                     _ => {}
                 }
-                if !KNOWN_NAMES.contains(&name) {
-                    match value_of(text, name).filter(|_| depth > 0) {
+                // A function or a module is no variable of the same name.
+                let is_member = expression[..expression.len() - rest.len() - name.len()]
+                    .ends_with(['.', ':', '>']);
+                let is_followed = rest.trim_start().starts_with(['.', '(', ':', '=']);
+                let is_known = KNOWN_VALUES.contains(&name)
+                    || (KNOWN_NAMES.contains(&name) && (is_member || is_followed));
+                if !is_known {
+                    match value_of(text, name, language).filter(|_| depth > 0) {
                         Some(value) => read(text, value, language, depth - 1, call, levels),
                         None => call.is_computed = true,
                     }
@@ -99,14 +107,9 @@ fn is_filled_in(literal: &str, prefix: &str, quote: char, language: Language) ->
 }
 
 /// The value of a variable that is set exactly once.
-fn value_of<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+pub(super) fn value_of<'t>(text: &'t str, name: &str, language: Language) -> Option<&'t str> {
     let mut value = None;
-    for (at, _) in text.match_indices(name) {
-        let after = &text[at + name.len()..];
-        let before = &text[..at];
-        if after.starts_with(is_part_of_name) || before.ends_with(is_part_of_name) {
-            continue;
-        }
+    for (before, after) in uses(text, name) {
         let word_before = before
             .trim_end()
             .rsplit(|c: char| !is_part_of_name(c))
@@ -114,19 +117,84 @@ fn value_of<'t>(text: &'t str, name: &str) -> Option<&'t str> {
         if matches!(
             word_before,
             Some("for" | "as" | "def" | "lambda" | "function")
-        ) {
+        ) || is_parameter(before, after, language)
+        {
             return None;
         }
         let after = after.trim_start_matches([' ', '\t']);
-        let is_set = after.starts_with('=') && !after.starts_with("==") && !after.starts_with("=>");
-        let changes =
-            after.len() > 1 && after[1..].starts_with('=') && after.starts_with(['+', '/', '-']);
-        if changes || (is_set && value.is_some()) {
+        let is_set =
+            after.starts_with('=') && !["==", "=>", "=~"].iter().any(|it| after.starts_with(it));
+        if changes(after) || (is_set && value.is_some()) {
             return None;
         }
         if is_set {
-            value = after[1..].split([';', '\n']).next();
+            value = Some(statement(&after[1..], language));
         }
     }
     value
+}
+
+/// Whether code adds something to a list after it was set.
+pub(super) fn is_changed(text: &str, name: &str) -> bool {
+    const METHODS: [&str; 8] = [
+        "append", "concat", "extend", "insert", "push", "replace", "splice", "unshift",
+    ];
+    const FUNCTIONS: [&str; 3] = ["push", "splice", "unshift"];
+    uses(text, name).any(|(before, after)| {
+        let member = after.strip_prefix('.').unwrap_or_default();
+        let before = before.trim_end_matches(['@', '(', ' ', '{', '$']);
+        let after = after.trim_start_matches([' ', '\t']);
+        let is_element_set = after.starts_with('[')
+            && after
+                .split_once(']')
+                .is_some_and(|(_, rest)| rest.trim_start().starts_with('='));
+        METHODS.iter().any(|method| member.starts_with(method))
+            || FUNCTIONS.iter().any(|function| before.ends_with(function))
+            || after.starts_with("<<")
+            || is_element_set
+            || changes(after)
+    })
+}
+
+/// The texts before and behind each place where a variable stands.
+fn uses<'t>(text: &'t str, name: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
+    let length = name.len();
+    let places = if length == 0 {
+        Vec::new()
+    } else {
+        text.match_indices(name).map(|(at, _)| at).collect()
+    };
+    let uses = { places }
+        .into_iter()
+        .map(move |at| (&text[..at], &text[at + length..]));
+    uses.filter(|(before, after)| {
+        let is_member = before.ends_with('.') && !before.ends_with("...");
+        !after.starts_with(is_part_of_name) && !before.ends_with(is_part_of_name) && !is_member
+    })
+}
+
+/// Whether what follows a variable changes its value.
+fn changes(after: &str) -> bool {
+    let rest = after.trim_start_matches(['+', '-', '*', '/', '.', '|', '?', '&', '%', '^']);
+    rest.len() < after.len() && rest.starts_with('=') && !rest.starts_with("==")
+}
+
+/// Whether a name is one of the parameters of a function.
+fn is_parameter(before: &str, after: &str, language: Language) -> bool {
+    let mut begin = before.rsplit('\n').next().unwrap_or_default().trim_start();
+    for word in ["export ", "default ", "async ", "static ", "private "] {
+        begin = begin.strip_prefix(word).unwrap_or(begin);
+    }
+    let rest = after.split('\n').next().unwrap_or_default();
+    let is_arrow = || {
+        rest.split_once("=>")
+            .is_some_and(|(names, _)| !names.contains('('))
+    };
+    let begins_function = ["def ", "function ", "function(", "sub "]
+        .iter()
+        .any(|word| begin.starts_with(word));
+    begins_function
+        || begin.contains("lambda ")
+        || (language == Language::JavaScript && is_arrow())
+        || (language == Language::Ruby && begin.matches('|').count() % 2 == 1)
 }

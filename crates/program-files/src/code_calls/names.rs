@@ -13,6 +13,8 @@ pub(super) enum CallKind {
     Folder,
     /// Starts a program.
     Process,
+    /// Starts a program, or does something else.
+    OtherProcess,
     /// A variable that says where programs import from.
     Variable,
 }
@@ -137,16 +139,58 @@ pub(super) const PROCESS_NAMES: [&str; 37] = [
     "os.execute",
 ];
 
-/// Names that are no values of their own: functions that read files and join paths, and places that are known.
-pub(super) const KNOWN_NAMES: [&str; 85] = [
+/// Functions that start programs, among others of the same names.
+pub(super) const OTHER_PROCESS_NAMES: [&str; 12] = [
+    "call",
+    "capture",
+    "capture2",
+    "capture2e",
+    "capture3",
+    "exec",
+    "execa",
+    "execaCommand",
+    "execaSync",
+    "pipeline",
+    "run",
+    "sh",
+];
+
+pub(super) fn other_process_names(language: Language) -> &'static [&'static str] {
+    // In Python, one of them runs code.
+    match language {
+        Language::Python => &["call", "run"],
+        Language::Lua | Language::Shell | Language::Code | Language::Other => &[],
+        _ => &OTHER_PROCESS_NAMES,
+    }
+}
+
+/// Whether a call finds what it runs from the working folder on, and not from the folder of its file.
+pub(super) fn reads_working_folder(name: &str, language: Language) -> bool {
+    match language {
+        Language::Python => ![
+            "__import__",
+            "addsitedir",
+            "compile",
+            "eval",
+            "import_module",
+            "run_module",
+            "sys.path",
+        ]
+        .contains(&name),
+        Language::Perl => ["do", "require"].contains(&name),
+        Language::Ruby => ["load", "eval", "instance_eval", "class_eval"].contains(&name),
+        Language::Php | Language::Lua => true,
+        _ => false,
+    }
+}
+
+/// Names of values that are known, and words of the language.
+pub(super) const KNOWN_VALUES: [&str; 21] = [
     "DIR",
     "FILE",
     "False",
-    "File",
     "None",
-    "Path",
     "True",
-    "URL",
     "__DIR__",
     "__FILE__",
     "__dir__",
@@ -155,13 +199,27 @@ pub(super) const KNOWN_NAMES: [&str; 85] = [
     "__filename",
     "__main__",
     "__name__",
+    "await",
+    "import",
+    "new",
+    "null",
+    "strict",
+    "true",
+    "false",
+    "undefined",
+];
+
+/// Names that are no values of their own: modules, functions that read files and join paths, and their named arguments.
+pub(super) const KNOWN_NAMES: [&str; 64] = [
+    "File",
+    "Path",
+    "URL",
     "absolute",
     "absolutePath",
     "abspath",
     "append",
     "as_posix",
     "asyncio",
-    "await",
     "builtins",
     "compile",
     "cwd",
@@ -181,7 +239,6 @@ pub(super) const KNOWN_NAMES: [&str; 85] = [
     "getcwd",
     "globals",
     "href",
-    "import",
     "importlib",
     "init_globals",
     "insert",
@@ -190,11 +247,9 @@ pub(super) const KNOWN_NAMES: [&str; 85] = [
     "locals",
     "meta",
     "mode",
-    "new",
     "node",
     "normalize",
     "normpath",
-    "null",
     "open",
     "os",
     "package",
@@ -215,12 +270,8 @@ pub(super) const KNOWN_NAMES: [&str; 85] = [
     "resolve",
     "run_name",
     "str",
-    "strict",
     "sys",
     "toString",
-    "true",
-    "false",
-    "undefined",
     "unshift",
     "url",
     "util",

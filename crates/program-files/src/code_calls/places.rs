@@ -1,6 +1,7 @@
 //! Where a name in a text is a call, and what follows it.
 
 use super::names::CallKind;
+use super::scan::{statement, until_closed};
 use crate::interpreters::Language;
 
 pub(super) fn is_part_of_name(c: char) -> bool {
@@ -43,9 +44,9 @@ pub(super) fn argument<'t>(
     language: Language,
     kind: CallKind,
 ) -> Option<&'t str> {
-    let statement = || rest.split([';', '\n']).next().unwrap_or_default();
+    let part = || rest.split([';', '\n']).next().unwrap_or_default();
     if kind == CallKind::Folder {
-        let part = statement();
+        let part = part();
         let sets = [
             "insert", "append", "extend", "unshift", "push", "=", "<<", "(", ",",
         ];
@@ -53,13 +54,13 @@ pub(super) fn argument<'t>(
         return (is_perl || sets.iter().any(|set| part.contains(set))).then_some(part);
     }
     if kind == CallKind::Variable {
-        let value = statement().trim_start_matches(['"', '\'', ']', '}', ' ']);
+        let value = part().trim_start_matches(['"', '\'', ']', '}', ' ']);
         let value = value.strip_prefix(['=', ':', ','])?;
         return (!value.starts_with('=')).then_some(value);
     }
     let trimmed = rest.trim_start_matches([' ', '\t']);
     if let Some(inner) = trimmed.strip_prefix('(') {
-        return Some(until_closed(inner));
+        return Some(until_closed(inner, language));
     }
     let has_statements = matches!(
         language,
@@ -69,7 +70,7 @@ pub(super) fn argument<'t>(
         return None;
     }
     // A block, a package by its name, a version or prose is no call.
-    let part = statement().trim();
+    let part = statement(rest, language).trim();
     let is_value = part.starts_with(['"', '\'', '$', '@', '`']) || part.starts_with("__");
     let is_word = language == Language::Ruby
         && rest.starts_with(' ')
@@ -79,7 +80,7 @@ pub(super) fn argument<'t>(
 }
 
 /// Whether an expression may begin behind a text.
-fn begins_statement(before: &str) -> bool {
+pub(super) fn begins_statement(before: &str) -> bool {
     const WORDS: [&str; 11] = [
         "and", "begin", "do", "else", "if", "local", "not", "or", "return", "then", "unless",
     ];
@@ -91,31 +92,4 @@ fn begins_statement(before: &str) -> bool {
     before.is_empty()
         || before.ends_with(['\n', ';', '{', '}', '(', '=', ',', '&', '|', '!', '?'])
         || WORDS.contains(&word)
-}
-
-/// The text up to the bracket that closes it.
-fn until_closed(text: &str) -> &str {
-    let mut depth = 1_usize;
-    let mut quote = None;
-    let mut is_escaped = false;
-    for (at, c) in text.char_indices() {
-        match quote {
-            _ if is_escaped => is_escaped = false,
-            Some(_) if c == '\\' => is_escaped = true,
-            Some(open) if c == open => quote = None,
-            Some(_) => {}
-            None => match c {
-                '"' | '\'' | '`' => quote = Some(c),
-                '(' => depth += 1,
-                ')' => {
-                    depth -= 1;
-                    if depth == 0 {
-                        return &text[..at];
-                    }
-                }
-                _ => {}
-            },
-        }
-    }
-    text
 }

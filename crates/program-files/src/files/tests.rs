@@ -1647,7 +1647,7 @@ fn settings_of_git_are_found_where_variables_say() {
 }
 
 #[test]
-fn lines_that_sed_runs_are_reported() {
+fn lines_that_sed_and_awk_run_are_reported() {
     let folder = LineFolder::new();
     for (script, is_reported) in [
         ("s/x/sh .\\/y/e", true),
@@ -1663,14 +1663,331 @@ fn lines_that_sed_runs_are_reported() {
         let unknown = folder.of(&format!("echo x | sed '{script}'")).unknown;
         assert_eq!(unknown.is_some(), is_reported, "{script}: {unknown:?}");
     }
+    folder.write("work/plain.awk", "{ n += $1 }\nEND { print n }\n");
+    folder.write("work/runs.awk", "# lines\n{ system($0) }\n");
     for (line, is_reported) in [
         ("cat list | sed -e1e", true),
         ("cat list | awk '{print | \"sh\"}'", true),
         ("cat list | awk '{\"./x\" | getline}'", true),
         ("cat list | awk '{print $1 \"|\" $2}'", false),
         ("cat list | awk 'a || b {print}'", false),
+        ("awk -f plain.awk list", false),
+        ("awk -f runs.awk list", true),
+        ("awk -f program list", true),
     ] {
         let unknown = folder.of(line).unknown;
         assert_eq!(unknown.is_some(), is_reported, "{line}: {unknown:?}");
+        folder.write("work/hook.sh", &format!("{line}\n"));
+        let unknown = folder.of("sh hook.sh").unknown;
+        assert_eq!(unknown.is_some(), is_reported, "{line}: {unknown:?}");
+    }
+}
+
+/// A recipe that runs a script, in a folder below the working folder.
+const RECIPE_BELOW: [&str; 2] = ["sub/Makefile: z:\n\tsh h.sh\n", "sub/h.sh"];
+
+#[test]
+fn what_runs_in_a_folder_that_code_changes_to_cannot_be_rewritten() {
+    for (file, code) in [
+        (
+            "a.py",
+            "import os\nos.chdir(\"sub\")\nos.system(\"make z\")",
+        ),
+        (
+            "a.py",
+            "import os\nos.chdir( \"sub\")\nos.system(\"make z\")",
+        ),
+        (
+            "a.py",
+            "import os\nos.chdir(r\"sub\")\nos.system(\"make z\")",
+        ),
+        ("a.py", "os.chdir(Path(\"sub\"))\nos.system(\"make z\")"),
+        ("a.py", "D = \"sub\"\nos.chdir(D)\nos.system(\"make z\")"),
+        ("a.py", "os.chdir(sys.argv[1])\nos.system(\"make z\")"),
+        (
+            "a.py",
+            "os.chdir(open('place').read())\nos.system(\"make z\")",
+        ),
+        ("a.py", "c = os.chdir\nc(\"sub\")\nos.system(\"make z\")"),
+        (
+            "a.py",
+            "from os import chdir as c\nc('s' + 'ub')\nos.system(\"make z\")",
+        ),
+        (
+            "a.py",
+            "getattr(os, 'chdir')('s' + 'ub')\nos.system(\"make z\")",
+        ),
+        (
+            "a.py",
+            "with contextlib.chdir('s' + 'ub'):\n  os.system(\"make z\")",
+        ),
+        (
+            "a.py",
+            "def go(d):\n  os.chdir(d)\ngo('s' + 'ub')\nos.system(\"make z\")",
+        ),
+        (
+            "a.py",
+            "subprocess.run(\"make z\", shell=True, cwd=os.path.join(os.path.dirname(os.path.abspath(__file__)), \"sub\"))",
+        ),
+        (
+            "a.py",
+            "D = \"sub\"\nsubprocess.run([\"make\", \"z\"], cwd=D)",
+        ),
+        (
+            "a.py",
+            "for d in os.listdir('.'):\n  subprocess.run([\"make\", \"z\"], cwd=d)",
+        ),
+        (
+            "a.py",
+            "kw = {'cwd': d}\nsubprocess.run([\"make\", \"z\"], **kw)",
+        ),
+        (
+            "a.py",
+            "kw = dict(cwd=d)\nsubprocess.run(\n  [\"make\", \"z\"], **kw)",
+        ),
+        (
+            "a.py",
+            "from subprocess import run\nrun(\"make z\", shell=True, cwd=d)",
+        ),
+        (
+            "a.py",
+            "cmd = [\"make\"]\ncmd += [\"-C\", \"s\" + \"ub\", \"z\"]\nsubprocess.run(cmd)",
+        ),
+        (
+            "a.py",
+            "cmd = [\"make\"]\ncmd.extend(more)\nsubprocess.run(cmd)",
+        ),
+        ("a.py", "subprocess.run([\"make\", \"-C\", d, \"z\"])"),
+        ("a.py", "subprocess.run([\"make\"] + rest)"),
+        ("a.py", "subprocess.run([\"make\", *rest])"),
+        ("a.py", "os.system(f\"make -C {d} z\")"),
+        ("a.py", "os.system(\"make -C \" + d + \" z\")"),
+        ("a.py", "os.system(\"make -C %s z\" % d)"),
+        ("a.py", "os.system(f\"cd {d} && make z\")"),
+        ("a.py", "subprocess.run(shlex.split(f\"make -C {d} z\"))"),
+        ("a.py", "os.chdir(d)\nsubprocess.run([\"sh\", \"h.sh\"])"),
+        ("a.py", "os.chdir(d)\nsubprocess.run([\"./h.sh\"])"),
+        ("a.py", "os.chdir(d)\nexec(open('h.sh').read())"),
+        (
+            "a.py",
+            "os.chdir(d)\nsubprocess.run([sys.executable, 'h.sh'])",
+        ),
+        ("a.py", "subprocess.run([sys.executable, 'h.sh'], cwd=d)"),
+        (
+            "a.py",
+            "def r(c, cwd): subprocess.run(c, cwd=cwd)\nr([\"make\", \"z\"], d)",
+        ),
+        (
+            "a.py",
+            "r = functools.partial(subprocess.run, cwd=d)\nr(\"make z\", shell=True)",
+        ),
+        (
+            "a.py",
+            "from subprocess import run as go\ngo(\"make z\", shell=True, cwd=\"s\" + \"ub\")",
+        ),
+        ("a.py", "os.chdir(os.environ[\"D\"])\nos.system(\"make z\")"),
+        (
+            "a.py",
+            "os.chdir(\"s\" + \"ub\")\nexec(open(\"h.sh\").read())",
+        ),
+        ("a.js", "execSync(\"make z\", { cwd: process.env.D })"),
+        (
+            "a.js",
+            "function r(c, cwd) { execSync(c, { cwd }) }\nr(\"make z\", \"s\" + \"ub\")",
+        ),
+        (
+            "a.js",
+            "const r = (c, cwd) => execSync(c, { cwd })\nr(\"make z\", \"s\" + \"ub\")",
+        ),
+        (
+            "a.js",
+            "const r = promisify(exec)\nr(\"make z\", { cwd: \"s\" + \"ub\" })",
+        ),
+        ("a.js", "go(\"make\", [\"z\"], { cwd: \"s\" + \"ub\" })"),
+        ("a.js", "go(\"make z\", { cwd: \"s\" + \"ub\" })"),
+        ("a.pl", "chdir \"s\" . \"ub\";\ndo \"./h.sh\";"),
+        (
+            "a.js",
+            "process.chdir(`${__dirname}/sub`)\nrequire(\"child_process\").execSync(\"make z\")",
+        ),
+        (
+            "a.js",
+            "process.chdir(process.argv[2])\nexecSync(\"make z\")",
+        ),
+        ("a.js", "process[\"chdir\"](d)\nexecSync(\"make z\")"),
+        (
+            "a.js",
+            "import { chdir } from \"process\"\nchdir(d)\nexecSync(\"make z\")",
+        ),
+        (
+            "a.js",
+            "const { chdir: go } = process\ngo(\"s\" + \"ub\")\nexecSync(\"make z\")",
+        ),
+        (
+            "a.js",
+            "execSync(\"make z\", {cwd: path.join(__dirname, \"sub\")})",
+        ),
+        (
+            "a.js",
+            "const cwd = fs.readFileSync(\"d\", \"utf8\")\nspawn(\"make\", [\"z\"], { stdio: \"inherit\", cwd })",
+        ),
+        (
+            "a.js",
+            "const options = { cwd: d }\nspawn(\"make\", [\"z\"], options)",
+        ),
+        (
+            "a.js",
+            "options.cwd = d\nspawnSync(\"make\", [\"z\"], options)",
+        ),
+        ("a.js", "spawn(\"make\", [\"-C\", d, \"z\"])"),
+        (
+            "a.js",
+            "const args = []\nargs.push(\"-C\", d)\nspawn(\"make\", args)",
+        ),
+        ("a.js", "exec(`make -C ${d} z`)"),
+        ("a.js", "exec(`cd ${d} && make z`)"),
+        ("a.js", "fork(\"./h.sh\", { cwd: d })"),
+        ("a.pl", "chdir $d;\nsystem \"make z\";"),
+        ("a.pl", "chdir($ARGV[0]) or die;\nsystem(\"make\", \"z\");"),
+        ("a.pl", "chdir \"$d/sub\";\n`make z`;"),
+        (
+            "a.pl",
+            "use FindBin;\nchdir \"$FindBin::Bin/sub\";\nsystem \"make z\";",
+        ),
+        ("a.pl", "chdir $d;\ndo './h.sh';"),
+        ("a.pl", "system(\"make -C $d z\");"),
+        ("a.pl", "my @c = ('make');\npush @c, '-C', $d;\nsystem(@c);"),
+        ("a.rb", "Dir.chdir(d) { system \"make\", \"z\" }"),
+        ("a.rb", "Dir.chdir d do\n  system \"make z\"\nend"),
+        ("a.rb", "system \"make\", \"z\", chdir: d"),
+        ("a.rb", "system(\"make z\", :chdir => d)"),
+        ("a.rb", "Dir.chdir(File.join(__dir__, \"sub\"))\n`make z`"),
+        ("a.rb", "Dir.chdir(ARGV[0])\nload \"h.sh\""),
+        ("a.rb", "system \"make -C #{d} z\""),
+        ("a.rb", "Open3.capture2e(\"make\", \"z\", chdir: d)"),
+        ("a.sh", "cd \"$(cat place)\"\nmake z"),
+        ("a.sh", "read D < place\ncd $D && make z"),
+        ("a.sh", "pushd \"$(cat place)\"\nmake z"),
+        ("a.sh", "cd \"$1\"\nsh h.sh"),
+        ("a.sh", "inside() { cd \"$1\" && make z; }\ninside su\"\"b"),
+        ("a.sh", "env -C \"$(cat place)\" make z"),
+        ("a.sh", "make -C $(cat place) z"),
+        ("a.sh", "for d in s*; do (cd \"$d\" && make z); done"),
+        ("a.sh", "ls -d s* | xargs -I{} make -C {} z"),
+        ("a.sh", "ls -d s* | xargs -n1 make z -C"),
+        ("a.sh", "find . -name Makefile -execdir make z \\;"),
+        ("a.sh", "cd \"$(cat place)\"\ncat h.sh | sh"),
+    ] {
+        let program = match file {
+            "a.py" => "python3",
+            "a.js" => "node",
+            "a.pl" => "perl",
+            "a.rb" => "ruby",
+            _ => "sh",
+        };
+        let own = format!("{file}: {code}\n");
+        let files = [&[own.as_str()], &RECIPE_BELOW[..]].concat();
+        check_rewritten(&format!("{program} {file}"), &files, "sub/h.sh");
+    }
+}
+
+#[test]
+fn what_code_in_a_line_changes_to_cannot_be_rewritten() {
+    for line in [
+        "python3 -c \"import os; os.chdir('sub'); os.system('make z')\"",
+        "python3 -c \"import os,sys; os.chdir(sys.argv[1]); os.system('make z')\" sub",
+        "python3 -c \"import subprocess as s; s.run('make z', shell=True, cwd=open('p').read())\"",
+        "node -e \"process.chdir(process.argv[1]); require('child_process').execSync('make z')\" sub",
+        "node -e \"require('child_process').execSync('make z', {cwd: process.argv[1]})\" sub",
+        "perl -e 'chdir $ARGV[0]; system \"make z\"' sub",
+        "ruby -e 'Dir.chdir(ARGV[0]) { system \"make z\" }' sub",
+        "python3 -c \"import subprocess; subprocess.run(['make', '-C', 's' + 'ub', 'z'])\"",
+        "node -e \"require('child_process').spawnSync('make', ['-C', 'su' + 'b', 'z'])\"",
+        "python3 -c \"import os; os.chdir('s' + 'ub'); os.system('make z')\"",
+        "perl -e 'chdir \"s\" . \"ub\"; do \"./h.sh\"'",
+        "python3 - <<'E'\nimport os\nos.chdir('s' + 'ub')\nos.system('make z')\nE",
+        "env -C sub make z",
+        "git -C \"$(cat place)\" status",
+    ] {
+        check_rewritten(line, &RECIPE_BELOW, "sub/h.sh");
+    }
+}
+
+#[test]
+fn code_that_runs_nothing_of_the_folder_that_it_changes_to_is_known() {
+    let folder = LineFolder::new();
+    folder.write("work/sub/Makefile", "z:\n\ttrue\n");
+    folder.write("work/Makefile", "z:\n\ttrue\n");
+    for (line, code) in [
+        (
+            "python3 a.py",
+            "import os\nos.chdir(d)\nos.system('ruff check')",
+        ),
+        (
+            "python3 a.py",
+            "import os\nos.chdir(os.path.dirname(__file__))\nos.system('make z')",
+        ),
+        (
+            "python3 a.py",
+            "subprocess.run(['ruff', 'check', f], cwd=data['cwd'])",
+        ),
+        (
+            "python3 a.py",
+            "subprocess.run(['/usr/bin/env', 'true'], cwd=d)",
+        ),
+        (
+            "python3 a.py",
+            "subprocess.run(['git', 'rev-parse', 'HEAD'], cwd=d)",
+        ),
+        (
+            "python3 a.py",
+            "cwd = data['cwd']\nsubprocess.run(['make', 'z'])",
+        ),
+        (
+            "python3 a.py",
+            "subprocess.run(['make', 'z'])\nsubprocess.run(['ls'], cwd=d)",
+        ),
+        ("python3 a.py", "subprocess.run(['make', 'z'], cwd=None)"),
+        (
+            "python3 a.py",
+            "subprocess.run(['make', 'z'], cwd=os.environ['HOME'])",
+        ),
+        (
+            "python3 a.py",
+            "subprocess.run(['npm', 'run', 'lint', name])",
+        ),
+        (
+            "python3 a.py",
+            "def block(reason):\n  print(reason)\nblock('run cargo test first')",
+        ),
+        (
+            "python3 a.py",
+            "app.run(debug=True)\nasyncio.run(main(path))",
+        ),
+        ("node a.js", "process.chdir(d)\nexecSync('ruff check')"),
+        (
+            "node a.js",
+            "spawn('make', ['z'], options)\nexecSync('make z', options)",
+        ),
+        (
+            "node a.js",
+            "const { cwd } = JSON.parse(x)\nexecSync('make z')",
+        ),
+        (
+            "node a.js",
+            "execSync('make z', { cwd: __dirname, stdio: 'pipe' })",
+        ),
+        (
+            "perl a.pl",
+            "chdir $d or die 'cannot chdir';\nsystem('ls');",
+        ),
+        ("ruby a.rb", "Dir.chdir(d) { puts Dir.pwd }"),
+        ("sh a.sh", "cd \"$(cat place)\"\nls\njq . x.json"),
+        ("sh a.sh", "cd \"$(dirname \"$0\")/sub\" && make z"),
+        ("sh a.sh", "cd \"$HOME\" && make z"),
+    ] {
+        let (_, file) = line.split_once(' ').unwrap();
+        folder.write(&format!("work/{file}"), &format!("{code}\n"));
+        assert_eq!(folder.of(line).unknown, None, "{code}");
     }
 }

@@ -1,0 +1,175 @@
+//! The programs that code starts, as lines for a shell.
+
+use super::expression::{is_changed, literal};
+use super::paths::EXPANDED;
+use super::places::is_part_of_name;
+use super::scan::{split, until_closed};
+use super::value::Evaluator;
+use super::{CodeCall, MAX_CALL, MAX_CALLS};
+use crate::builders::runs_what_it_is_asked;
+use crate::interpreters::Language;
+use crate::line::UNKNOWN;
+
+/// What a call that starts a program runs, as lines for a shell.
+pub(super) fn lines_of_call(evaluator: Evaluator<'_>, name: &str, argument: &str) -> Vec<String> {
+    if argument.len() > MAX_CALL {
+        return Vec::new();
+    }
+    // In JavaScript, settings follow the program and the list of its arguments.
+    let count = match evaluator.language {
+        Language::JavaScript => 2,
+        _ => usize::MAX,
+    };
+    let elements = split(argument, evaluator.language, ",").into_iter();
+    let words = elements
+        .take(count)
+        .flat_map(|(_, element)| evaluator.words(element));
+    let mut words: Vec<String> = words.collect();
+    let is_unknown = |word: &String| word.contains(UNKNOWN);
+    // How it is to be started, before the program and its own name.
+    if name.starts_with("spawn") && words.first().is_some_and(is_unknown) && words.len() > 1 {
+        words.remove(0);
+    }
+    if words.len() > 1 && words[0] == words[1] {
+        words.remove(0);
+    }
+    if name == "fork" {
+        words.insert(0, "node".to_owned());
+    }
+    match words.first() {
+        Some(program) if program.starts_with(UNKNOWN) => Vec::new(),
+        Some(line) if line.contains(char::is_whitespace) => vec![expanded(line)],
+        _ => Vec::from_iter(quoted_line(&words)),
+    }
+}
+
+/// Lists of a program and its arguments, wherever they stand, and lines that quotes of their own run.
+pub(super) fn lines_without_calls(evaluator: Evaluator<'_>) -> Vec<CodeCall> {
+    let Evaluator { text, language } = evaluator;
+    let mut lines: Vec<String> = listed_programs(evaluator)
+        .iter()
+        .filter_map(|words| quoted_line(words))
+        .collect();
+    let marks: &[(&str, char)] = match language {
+        Language::Perl => &[("qx(", ')'), ("qx{", '}'), ("qx/", '/')],
+        Language::Ruby => &[("%x(", ')'), ("%x{", '}'), ("%x[", ']')],
+        _ => &[],
+    };
+    for (open, close) in marks {
+        let parts = text.split(open).skip(1);
+        let inner = parts.filter_map(|part| part.split_once(*close).map(|(inner, _)| inner));
+        lines.extend(inner.map(str::to_owned));
+    }
+    if matches!(language, Language::Perl | Language::Php | Language::Ruby) {
+        let is_code = |line: &&str| !line.trim_start().starts_with(['#', '/', '*']);
+        let code = text.lines().filter(is_code).collect::<Vec<_>>().join("\n");
+        let between = |mark: char| code.split(mark).skip(1).step_by(2);
+        lines.extend(between('`').map(str::to_owned));
+        // A pipe from a program.
+        let piped = between('"')
+            .chain(between('\''))
+            .filter(|part| part.ends_with('|'));
+        lines.extend(piped.map(str::to_owned));
+    }
+    lines.retain(|line| !line.is_empty() && line.len() <= MAX_CALL);
+    lines.truncate(MAX_CALLS);
+    let calls = lines.into_iter().map(|line| CodeCall {
+        shown: line.clone(),
+        lines: vec![line],
+        ..CodeCall::default()
+    });
+    calls.collect()
+}
+
+/// The lists in a text that begin with a program which runs recipes or builds. A list of the names of programs is none.
+fn listed_programs(evaluator: Evaluator<'_>) -> Vec<Vec<String>> {
+    let Evaluator { text, language } = evaluator;
+    let mut lists: Vec<Vec<String>> = Vec::new();
+    let mut at = 0;
+    while let Some(found) = text[at..].find(['"', '\'', '`']) {
+        let begin = at + found;
+        let quote = text[begin..].chars().next().unwrap_or('"');
+        let (word, after) = literal(&text[begin + 1..], quote);
+        at = text.len() - after.len();
+        if runs_what_it_is_asked(&word) && lists.len() < MAX_CALLS {
+            lists.extend(list_from(
+                evaluator,
+                begin,
+                text[..begin].trim_end(),
+                language,
+            ));
+        }
+    }
+    lists
+}
+
+/// The list whose first element begins somewhere.
+fn list_from(
+    evaluator: Evaluator<'_>,
+    begin: usize,
+    before: &str,
+    language: Language,
+) -> Option<Vec<String>> {
+    let inner = until_closed(&evaluator.text[begin..], language);
+    if inner.len() > MAX_CALL {
+        return None;
+    }
+    let opened = before
+        .strip_suffix(['[', '('])
+        .unwrap_or_default()
+        .trim_end();
+    let is_brackets =
+        before.ends_with('[') && !opened.ends_with(|c| is_part_of_name(c) || c == ')');
+    let is_tuple = before.ends_with('(') && opened.ends_with(['=', '(', ',']);
+    let is_list = is_brackets || is_tuple;
+    let is_next_program = |word: &String| runs_what_it_is_asked(word);
+    let is_known = |word: &String| !word.contains(UNKNOWN);
+    let mut words = Vec::new();
+    for (_, element) in split(inner, language, ",") {
+        let element = evaluator.words(element);
+        let is_element = !element.is_empty() && (is_list || element.iter().all(is_known));
+        if !is_element || (!words.is_empty() && element.iter().any(is_next_program)) {
+            break;
+        }
+        words.extend(element);
+    }
+    let variable = opened.strip_suffix('=').unwrap_or_default().trim_end();
+    let variable = variable
+        .rsplit(|c| !is_part_of_name(c))
+        .next()
+        .unwrap_or_default();
+    let behind = evaluator.text[begin + inner.len()..].trim_start_matches([']', ')', ' ']);
+    if is_list && (is_changed(evaluator.text, variable) || behind.starts_with('+')) {
+        words.push(UNKNOWN.to_string());
+    }
+    (words.len() > 1).then_some(words)
+}
+
+fn quoted_line(words: &[String]) -> Option<String> {
+    let program = words.first()?;
+    if program.is_empty() || program.contains(char::is_whitespace) {
+        return None;
+    }
+    Some(
+        words
+            .iter()
+            .map(|word| quoted(word))
+            .collect::<Vec<_>>()
+            .join(" "),
+    )
+}
+
+/// A word in quotes, except for what a shell expands.
+pub(super) fn quoted(word: &str) -> String {
+    let parts = word.split(EXPANDED).enumerate();
+    let parts = parts.map(|(index, part)| match index % 2 {
+        0 => format!("'{}'", part.replace('\'', "'\\''")),
+        _ => format!("\"{part}\""),
+    });
+    parts.collect()
+}
+
+/// A line with what a shell expands.
+fn expanded(line: &str) -> String {
+    line.replace(EXPANDED, "")
+}

@@ -1,0 +1,164 @@
+//! What stands in code outside of quotes and comments, and how deep in brackets.
+
+use crate::interpreters::Language;
+
+/// The characters of a text outside of quotes and comments: where they are, and the brackets that are open around them. One
+/// that opens or closes a bracket is outside of it.
+struct CodeCharacters<'t> {
+    text: &'t str,
+    language: Language,
+    at: usize,
+    depth: isize,
+}
+
+impl Iterator for CodeCharacters<'_> {
+    type Item = (usize, char, isize);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let at = self.at;
+            let rest = &self.text[at..];
+            let c = rest.chars().next()?;
+            self.at += c.len_utf8();
+            if is_quote(c, self.language) {
+                self.skip_quoted(c);
+                continue;
+            }
+            if self.begins_comment(at) {
+                self.at = at + rest.find('\n').unwrap_or(rest.len());
+                continue;
+            }
+            let depth = match c {
+                '(' | '[' | '{' => {
+                    self.depth += 1;
+                    self.depth - 1
+                }
+                ')' | ']' | '}' => {
+                    self.depth -= 1;
+                    self.depth
+                }
+                _ => self.depth,
+            };
+            return Some((at, c, depth));
+        }
+    }
+}
+
+impl CodeCharacters<'_> {
+    /// Most quotes end with their line, if not before: such a one is an apostrophe.
+    fn skip_quoted(&mut self, quote: char) {
+        let mut is_escaped = false;
+        for (at, c) in self.text[self.at..].char_indices() {
+            let is_end = c == quote || (c == '\n' && quote != '`');
+            if is_end && !is_escaped {
+                self.at += at + c.len_utf8();
+                return;
+            }
+            is_escaped = c == '\\' && !is_escaped;
+        }
+        self.at = self.text.len();
+    }
+
+    fn begins_comment(&self, at: usize) -> bool {
+        let (before, rest) = self.text.split_at(at);
+        // `$#` and `#{` are none.
+        let may_begin =
+            !rest.starts_with('#') || before.is_empty() || before.ends_with(char::is_whitespace);
+        may_begin && begins_comment(rest, self.language)
+    }
+}
+
+pub(super) fn is_quote(c: char, language: Language) -> bool {
+    matches!(c, '"' | '\'') || (c == '`' && language != Language::Python)
+}
+
+fn characters(text: &str, language: Language) -> CodeCharacters<'_> {
+    CodeCharacters {
+        text,
+        language,
+        at: 0,
+        depth: 0,
+    }
+}
+
+/// A text up to the bracket that closes one before it.
+pub(super) fn until_closed(text: &str, language: Language) -> &str {
+    let end = characters(text, language).find(|(_, _, depth)| *depth < 0);
+    end.map_or(text, |(at, ..)| &text[..at])
+}
+
+/// Where the arguments of the call around a place begin.
+pub(super) fn enclosing_call(text: &str, at: usize, language: Language) -> Option<usize> {
+    let mut open = Vec::new();
+    for (place, c, _) in characters(text, language).take_while(|(place, ..)| *place < at) {
+        match c {
+            '(' | '[' | '{' => open.push((place, c)),
+            ')' | ']' | '}' => drop(open.pop()),
+            _ => {}
+        }
+    }
+    let call = open.iter().rfind(|(_, c)| *c == '(')?;
+    Some(call.0 + 1)
+}
+
+/// A text up to the end of a statement, of the list around it, or of an element of that.
+pub(super) fn until_separated(text: &str, language: Language) -> &str {
+    let ends =
+        |(_, c, depth): &(usize, char, isize)| *depth < 0 || (*depth == 0 && ",;\n".contains(*c));
+    let end = characters(text, language).find(ends);
+    end.map_or(text, |(at, ..)| &text[..at])
+}
+
+/// A text up to the end of a statement.
+pub(super) fn statement(text: &str, language: Language) -> &str {
+    const WORDS: [&str; 9] = [
+        " and ", " do ", " do\n", " if ", " or ", " rescue ", " unless ", "&&", "||",
+    ];
+    let has_modifiers = matches!(language, Language::Perl | Language::Ruby | Language::Php);
+    let ends = |(at, c, depth): &(usize, char, isize)| {
+        let ends_here = ";\n".contains(*c)
+            || (*c == ',' && language == Language::JavaScript)
+            || (has_modifiers && WORDS.iter().any(|word| text[*at..].starts_with(word)));
+        *depth < 0 || (*depth == 0 && ends_here)
+    };
+    let end = characters(text, language).find(ends);
+    end.map_or(text, |(at, ..)| &text[..at])
+}
+
+/// The parts of a text between separators that are in no brackets, and the separators before them.
+pub(super) fn split<'t>(
+    text: &'t str,
+    language: Language,
+    separators: &str,
+) -> Vec<(Option<char>, &'t str)> {
+    let mut parts = Vec::new();
+    let mut from = (None, 0);
+    for (at, c, depth) in characters(text, language) {
+        if depth == 0 && separators.contains(c) {
+            parts.push((from.0, &text[from.1..at]));
+            from = (Some(c), at + c.len_utf8());
+        }
+    }
+    parts.push((from.0, &text[from.1..]));
+    parts
+}
+
+/// A text without the blanks and comments at its beginning.
+pub(super) fn skip_blanks(text: &str, language: Language) -> &str {
+    let mut rest = text.trim_start();
+    while begins_comment(rest, language) {
+        rest = rest
+            .split_once('\n')
+            .map_or("", |(_, rest)| rest)
+            .trim_start();
+    }
+    rest
+}
+
+fn begins_comment(text: &str, language: Language) -> bool {
+    match language {
+        Language::JavaScript => text.starts_with("//"),
+        Language::Lua => text.starts_with("--"),
+        _ => text.starts_with('#'),
+    }
+}
