@@ -4,6 +4,7 @@
 //! known as far as it consists of literals, of the place of the file and of functions that read and join paths; a variable
 //! that is set once stands for its value. Everything else is computed.
 
+mod code_call;
 mod expression;
 mod folders;
 mod names;
@@ -13,8 +14,11 @@ mod places;
 mod processes;
 mod scan;
 mod value;
+mod variables;
 
-use expression::{MAX_DEPTH, read};
+pub(crate) use code_call::CodeCall;
+use code_call::{MAX_CALL, MAX_CALLS};
+use expression::read;
 use folders::{FolderChange, folder_changes};
 use names::{
     CallKind, PROCESS_NAMES, SEARCH_VARIABLES, names_of, other_process_names, reads_working_folder,
@@ -25,65 +29,22 @@ use places::{argument, is_comment, is_name_here};
 use processes::{lines_of_call, lines_without_calls, quoted};
 use scan::{enclosing_call, until_closed};
 use value::Evaluator;
+use variables::{MAX_DEPTH, Variables};
 
 use crate::interpreters::Language;
 
-/// Longer calls are computed.
-const MAX_CALL: usize = 2000;
-/// Limit on the calls of a text.
-const MAX_CALLS: usize = 512;
-
-/// A call that runs code, or that says where code is imported from.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct CodeCall {
-    /// The call as the code has it, for people.
-    pub(crate) shown: String,
-    /// The texts in it.
-    pub(crate) literals: Vec<String>,
-    /// What programs it starts, as lines for a shell.
-    pub(crate) lines: Vec<String>,
-    /// The folders that the process changes to, from which the texts may begin.
-    pub(crate) folders: Vec<String>,
-    /// How many folders above that of its file the paths in it may begin.
-    pub(crate) levels: usize,
-    /// Whether it is not known before what it runs.
-    pub(crate) is_computed: bool,
-    /// Whether it names folders that code is imported from.
-    pub(crate) is_folder: bool,
-}
-
-impl CodeCall {
-    /// The paths that it may name: each text, and all of them joined.
-    pub(crate) fn paths(&self) -> Vec<String> {
-        if self.is_folder {
-            // Lists of folders, and patterns of Lua.
-            let lists = self
-                .literals
-                .iter()
-                .flat_map(|list| list.split([':', ';', ',']));
-            let folders = lists.map(|folder| folder.split('?').next().unwrap_or_default());
-            let folders = folders.chain(self.literals.iter().map(String::as_str));
-            return folders
-                .filter(|folder| !folder.is_empty())
-                .map(str::to_owned)
-                .collect();
-        }
-        let words = self.literals.iter().filter(|text| text.contains(' '));
-        let words: Vec<&str> = words.flat_map(|text| text.split_whitespace()).collect();
-        let parts = self.literals.iter().map(|part| part.trim_matches('/'));
-        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
-        let mut paths = self.literals.clone();
-        paths.extend(words.into_iter().map(str::to_owned));
-        paths.extend((2..=parts.len()).map(|count| parts[..count].join("/")));
-        paths.retain(|path| !path.is_empty());
-        paths
-    }
-}
+/// The limit on the places of a text that are looked at.
+const MAX_PLACES: usize = 8192;
 
 /// The calls in a text. `is_argument`: whether it stands in a line, where nothing may be computed.
 pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<CodeCall> {
     let has_code = language != Language::Other && language != Language::Shell;
-    let evaluator = Evaluator { text, language };
+    let variables = Variables::default();
+    let evaluator = Evaluator {
+        text,
+        language,
+        variables: &variables,
+    };
     let changes = if has_code {
         folder_changes(evaluator)
     } else {
@@ -95,6 +56,7 @@ pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<Co
         moves_elsewhere: changes.iter().any(FolderChange::moves_process_elsewhere),
         changes,
         found: Vec::new(),
+        count: 0,
     };
     let unknown_folder = reader.changes.iter().find(|change| !change.is_known());
     let unknown_folder = unknown_folder.map(|change| change.shown(text));
@@ -120,6 +82,8 @@ struct CallReader<'t> {
     /// The changes of the folder that are not for a certain call.
     changes: Vec<FolderChange>,
     found: Vec<CodeCall>,
+    /// How many places have been looked at.
+    count: usize,
 }
 
 impl<'t> CallReader<'t> {
@@ -147,7 +111,7 @@ impl<'t> CallReader<'t> {
 
     /// Reads the calls of a name.
     fn read(&mut self, name: &str, kind: CallKind) {
-        let Evaluator { text, language } = self.evaluator;
+        let Evaluator { text, language, .. } = self.evaluator;
         for (at, _) in text.match_indices(name) {
             if self.found.len() >= MAX_CALLS {
                 break;
@@ -156,10 +120,14 @@ impl<'t> CallReader<'t> {
             if !is_name_here(text, at, name, kind) || is_comment(text, at) {
                 continue;
             }
+            self.count += 1;
+            if self.count > MAX_PLACES {
+                return self.give_up();
+            }
             let Some(argument) = argument(&text[..at], rest, language, kind) else {
                 continue;
             };
-            let mut call = call(text, name, argument, language, kind);
+            let mut call = call(self.evaluator, name, argument, kind);
             match kind {
                 CallKind::Process | CallKind::OtherProcess => {
                     let from = at + name.len() + rest.find(argument).unwrap_or(0);
@@ -179,6 +147,15 @@ impl<'t> CallReader<'t> {
             }
             self.found.push(call);
         }
+    }
+
+    /// What is not looked at may run anything.
+    fn give_up(&mut self) {
+        self.found.push(CodeCall {
+            shown: format!("more than {MAX_PLACES} calls"),
+            is_computed: true,
+            ..CodeCall::default()
+        });
     }
 
     /// What a call runs whose argument begins somewhere, in the folder that it says. Whether it is known.
@@ -207,7 +184,7 @@ impl<'t> CallReader<'t> {
         let options = self.changes.iter().filter(|change| !change.is_of_process);
         let places: Vec<usize> = options.map(|change| change.at).collect();
         for at in places {
-            let Evaluator { text, language } = self.evaluator;
+            let Evaluator { text, language, .. } = self.evaluator;
             let Some(from) = enclosing_call(text, at, language) else {
                 continue;
             };
@@ -248,7 +225,7 @@ fn move_lines(lines: &mut [String], changes: &[FolderChange]) {
         .for_each(|line| line.insert_str(0, &changes));
 }
 
-fn call(text: &str, name: &str, argument: &str, language: Language, kind: CallKind) -> CodeCall {
+fn call(evaluator: Evaluator<'_>, name: &str, argument: &str, kind: CallKind) -> CodeCall {
     let short: String = argument.chars().take(60).collect();
     let mut call = CodeCall {
         shown: format!("{name}({short})").replace('\n', " "),
@@ -260,7 +237,7 @@ fn call(text: &str, name: &str, argument: &str, language: Language, kind: CallKi
         return call;
     }
     let mut levels = 0;
-    read(text, argument, language, MAX_DEPTH, &mut call, &mut levels);
+    read(evaluator, argument, MAX_DEPTH, &mut call, &mut levels);
     call.levels = usize::saturating_sub(levels, 1);
     call
 }
@@ -412,5 +389,12 @@ mod tests {
             let computed = calls.iter().any(|call| call.is_computed);
             assert_eq!(computed, is_computed, "{text}: {calls:?}");
         }
+    }
+
+    #[test]
+    fn what_is_behind_too_many_calls_is_not_known() {
+        let text = "run(a)\n".repeat(MAX_PLACES + 1);
+        let found = calls(&text, Language::Python, false);
+        assert!(found.iter().any(|call| call.is_computed));
     }
 }

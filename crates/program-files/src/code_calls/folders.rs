@@ -13,8 +13,8 @@ use crate::line::UNKNOWN;
 const FUNCTIONS: [&str; 4] = ["cd", "chdir", "fchdir", "pushd"];
 /// Named arguments with the folder of a program.
 const OPTIONS: [&str; 2] = ["chdir", "cwd"];
-/// Limit on the changes of a text.
-const MAX_CHANGES: usize = 64;
+/// Limit on the places of a text that are looked at.
+const MAX_PLACES: usize = 2048;
 
 /// A change of the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,19 +54,16 @@ pub(super) fn folder_changes(evaluator: Evaluator<'_>) -> Vec<FolderChange> {
     let text = evaluator.text;
     let names = FUNCTIONS.iter().chain(&OPTIONS[1..]);
     let places = names.flat_map(|name| text.match_indices(name));
-    let changes = places.filter_map(|(at, name)| {
-        let place = Place {
+    let mut places = places.filter(|(at, name)| is_whole_name(text, *at, name));
+    let looked_at: Vec<(usize, &str)> = places.by_ref().take(MAX_PLACES).collect();
+    let changes = looked_at.into_iter().filter_map(|(at, name)| {
+        let place = NamedPlace {
             evaluator,
             name,
             before: &text[..at],
             after: &text[at + name.len()..],
         };
-        let is_whole =
-            !place.before.ends_with(is_part_of_name) && !place.after.starts_with(is_part_of_name);
-        if !is_whole || is_comment(text, at) {
-            return None;
-        }
-        let (folder, is_of_process) = place.change()?;
+        let (folder, is_of_process) = place.change().filter(|_| !is_comment(text, at))?;
         Some(FolderChange {
             at,
             folder,
@@ -74,18 +71,27 @@ pub(super) fn folder_changes(evaluator: Evaluator<'_>) -> Vec<FolderChange> {
         })
     });
     let changes = changes.filter(|change| !["", "."].contains(&change.folder.as_str()));
-    changes.take(MAX_CHANGES).collect()
+    let more = places.next().map(|(at, _)| FolderChange {
+        at,
+        folder: UNKNOWN.to_string(),
+        is_of_process: true,
+    });
+    changes.chain(more).collect()
+}
+
+fn is_whole_name(text: &str, at: usize, name: &str) -> bool {
+    !text[..at].ends_with(is_part_of_name) && !text[at + name.len()..].starts_with(is_part_of_name)
 }
 
 /// A place where one of the names stands.
-struct Place<'t> {
+struct NamedPlace<'t> {
     evaluator: Evaluator<'t>,
     name: &'t str,
     before: &'t str,
     after: &'t str,
 }
 
-impl Place<'_> {
+impl NamedPlace<'_> {
     /// The folder that it changes to, and whether it does for the whole process.
     fn change(&self) -> Option<(String, bool)> {
         let option = || self.option().map(|folder| (folder, false));
@@ -183,10 +189,15 @@ impl Place<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code_calls::variables::Variables;
 
     #[track_caller]
     fn check(language: Language, text: &str, expected: &[&str]) {
-        let found = folder_changes(Evaluator { text, language });
+        let found = folder_changes(Evaluator {
+            text,
+            language,
+            variables: &Variables::default(),
+        });
         let found: Vec<String> = found
             .iter()
             .map(|change| change.folder.replace(UNKNOWN, "?"))

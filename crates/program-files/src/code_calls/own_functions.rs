@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::names::{OTHER_PROCESS_NAMES, PROCESS_NAMES};
 use super::places::is_part_of_name;
+use super::scan::beginning;
 
 /// Words that begin a function.
 const BEGINNINGS: [&str; 3] = ["def ", "function ", "sub "];
@@ -29,13 +30,11 @@ pub(super) fn own_functions(text: &str) -> BTreeSet<&str> {
 
 /// A function, up to the next one.
 fn body(text: &str) -> &str {
+    let text = beginning(text, MAX_BODY);
     let next = BEGINNINGS
         .iter()
         .filter_map(|word| text.find(&format!("\n{word}")));
-    let end = next.min().unwrap_or(text.len()).min(MAX_BODY);
-    let is_boundary = |at: &usize| text.is_char_boundary(*at);
-    let end = (0..=end).rev().find(is_boundary).unwrap_or(0);
-    &text[..end]
+    &text[..next.min().unwrap_or(text.len())]
 }
 
 /// Whether a text has the name of a function that starts programs, or a call of one.

@@ -1,11 +1,11 @@
 //! The programs that code starts, as lines for a shell.
 
-use super::expression::{is_changed, literal};
+use super::code_call::{CodeCall, MAX_CALL, MAX_CALLS};
 use super::paths::EXPANDED;
 use super::places::is_part_of_name;
-use super::scan::{split, until_closed};
+use super::scan::{literal, split, until_closed};
 use super::value::Evaluator;
-use super::{CodeCall, MAX_CALL, MAX_CALLS};
+use super::variables::is_changed;
 use crate::builders::runs_what_it_is_asked;
 use crate::interpreters::Language;
 use crate::line::UNKNOWN;
@@ -45,7 +45,7 @@ pub(super) fn lines_of_call(evaluator: Evaluator<'_>, name: &str, argument: &str
 
 /// Lists of a program and its arguments, wherever they stand, and lines that quotes of their own run.
 pub(super) fn lines_without_calls(evaluator: Evaluator<'_>) -> Vec<CodeCall> {
-    let Evaluator { text, language } = evaluator;
+    let Evaluator { text, language, .. } = evaluator;
     let mut lines: Vec<String> = listed_programs(evaluator)
         .iter()
         .filter_map(|words| quoted_line(words))
@@ -83,7 +83,7 @@ pub(super) fn lines_without_calls(evaluator: Evaluator<'_>) -> Vec<CodeCall> {
 
 /// The lists in a text that begin with a program which runs recipes or builds. A list of the names of programs is none.
 fn listed_programs(evaluator: Evaluator<'_>) -> Vec<Vec<String>> {
-    let Evaluator { text, language } = evaluator;
+    let Evaluator { text, language, .. } = evaluator;
     let mut lists: Vec<Vec<String>> = Vec::new();
     let mut at = 0;
     while let Some(found) = text[at..].find(['"', '\'', '`']) {

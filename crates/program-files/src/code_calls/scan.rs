@@ -2,6 +2,14 @@
 
 use crate::interpreters::Language;
 
+/// What is longer is not read to its end.
+const MAX_SCAN: usize = 16 * 1024;
+
+/// The beginning of a text, up to a length.
+pub(super) fn beginning(text: &str, length: usize) -> &str {
+    &text[..text.floor_char_boundary(length)]
+}
+
 /// The characters of a text outside of quotes and comments: where they are, and the brackets that are open around them. One
 /// that opens or closes a bracket is outside of it.
 struct CodeCharacters<'t> {
@@ -74,7 +82,7 @@ pub(super) fn is_quote(c: char, language: Language) -> bool {
 
 fn characters(text: &str, language: Language) -> CodeCharacters<'_> {
     CodeCharacters {
-        text,
+        text: beginning(text, MAX_SCAN),
         language,
         at: 0,
         depth: 0,
@@ -84,13 +92,28 @@ fn characters(text: &str, language: Language) -> CodeCharacters<'_> {
 /// A text up to the bracket that closes one before it.
 pub(super) fn until_closed(text: &str, language: Language) -> &str {
     let end = characters(text, language).find(|(_, _, depth)| *depth < 0);
-    end.map_or(text, |(at, ..)| &text[..at])
+    end.map_or(beginning(text, MAX_SCAN), |(at, ..)| &text[..at])
+}
+
+/// A literal up to its quote, escapes resolved as far as paths need it, and what follows.
+pub(super) fn literal(text: &str, quote: char) -> (String, &str) {
+    let mut value = String::new();
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => value.extend(chars.next()),
+            c if c == quote => break,
+            c => value.push(c),
+        }
+    }
+    (value, chars.as_str())
 }
 
 /// Where the arguments of the call around a place begin.
 pub(super) fn enclosing_call(text: &str, at: usize, language: Language) -> Option<usize> {
     let mut open = Vec::new();
-    for (place, c, _) in characters(text, language).take_while(|(place, ..)| *place < at) {
+    let from = text.ceil_char_boundary(at.saturating_sub(MAX_SCAN));
+    for (place, c, _) in characters(&text[from..at], language) {
         match c {
             '(' | '[' | '{' => open.push((place, c)),
             ')' | ']' | '}' => drop(open.pop()),
@@ -98,7 +121,7 @@ pub(super) fn enclosing_call(text: &str, at: usize, language: Language) -> Optio
         }
     }
     let call = open.iter().rfind(|(_, c)| *c == '(')?;
-    Some(call.0 + 1)
+    Some(from + call.0 + 1)
 }
 
 /// A text up to the end of a statement, of the list around it, or of an element of that.
@@ -106,7 +129,7 @@ pub(super) fn until_separated(text: &str, language: Language) -> &str {
     let ends =
         |(_, c, depth): &(usize, char, isize)| *depth < 0 || (*depth == 0 && ",;\n".contains(*c));
     let end = characters(text, language).find(ends);
-    end.map_or(text, |(at, ..)| &text[..at])
+    end.map_or(beginning(text, MAX_SCAN), |(at, ..)| &text[..at])
 }
 
 /// A text up to the end of a statement.
@@ -122,7 +145,7 @@ pub(super) fn statement(text: &str, language: Language) -> &str {
         *depth < 0 || (*depth == 0 && ends_here)
     };
     let end = characters(text, language).find(ends);
-    end.map_or(text, |(at, ..)| &text[..at])
+    end.map_or(beginning(text, MAX_SCAN), |(at, ..)| &text[..at])
 }
 
 /// The parts of a text between separators that are in no brackets, and the separators before them.

@@ -3,10 +3,10 @@
 //! Only what names places and programs is understood: literals, lists, what joins them, the place of the file, variables of
 //! the environment, and variables that are set once. [`UNKNOWN`] stands for the rest.
 
-use super::expression::{MAX_DEPTH, is_changed, literal, value_of};
 use super::paths::{constant, join, known_name, own_file, parent, variable_of};
 use super::places::is_part_of_name;
-use super::scan::{is_quote, skip_blanks, split, until_closed};
+use super::scan::{is_quote, literal, skip_blanks, split, until_closed};
+use super::variables::{MAX_DEPTH, Variables};
 use crate::interpreters::Language;
 use crate::line::UNKNOWN;
 
@@ -29,6 +29,7 @@ enum Value {
 pub(super) struct Evaluator<'t> {
     pub(super) text: &'t str,
     pub(super) language: Language,
+    pub(super) variables: &'t Variables<'t>,
 }
 
 impl Value {
@@ -181,19 +182,18 @@ impl<'t> Evaluator<'t> {
             None if skip_blanks(rest, self.language).starts_with('(') => {
                 Value::Name(name.to_owned())
             }
-            None => match value_of(self.text, name, self.language) {
-                Some(value) => {
-                    let value = self.value(value, depth - 1);
-                    if is_changed(self.text, name) {
-                        value.and_more()
-                    } else {
-                        value
-                    }
-                }
+            None => match self.variable(name) {
+                Some((value, true)) => self.value(value, depth - 1).and_more(),
+                Some((value, false)) => self.value(value, depth - 1),
                 None => Value::Name(name.to_owned()),
             },
         };
         self.with_members(value, rest, depth)
+    }
+
+    /// The expression that a variable is set to, and whether its value is changed then.
+    pub(super) fn variable(self, name: &str) -> Option<(&'t str, bool)> {
+        self.variables.find(self.text, name, self.language)
     }
 
     /// A value, and the members, calls and elements behind it.
@@ -454,7 +454,12 @@ mod tests {
     #[track_caller]
     fn check(language: Language, text: &str, expected: &str) {
         let expression = text.rsplit_once("\n\n").map_or(text, |(_, last)| last);
-        let evaluator = Evaluator { text, language };
+        let variables = Variables::default();
+        let evaluator = Evaluator {
+            text,
+            language,
+            variables: &variables,
+        };
         let found = evaluator.text(expression).replace(UNKNOWN, "?");
         let found = found.replace(OWN_FOLDER, "OWN").replace(EXPANDED, "");
         assert_eq!(found, expected, "{text}");
@@ -588,7 +593,12 @@ mod tests {
             (Ruby, "*%w[make z], chdir: d", &["make", "z"]),
         ] {
             let arguments = text.rsplit_once("\n\n").map_or(text, |(_, last)| last);
-            let words = Evaluator { text, language }.words(arguments);
+            let words = Evaluator {
+                text,
+                language,
+                variables: &Variables::default(),
+            }
+            .words(arguments);
             let words: Vec<String> = words
                 .iter()
                 .map(|word| word.replace(UNKNOWN, "?"))

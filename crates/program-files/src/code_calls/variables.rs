@@ -1,0 +1,137 @@
+//! Variables of code: what they are set to, as far as that is one value.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use super::places::is_part_of_name;
+use super::scan::statement;
+use crate::interpreters::Language;
+
+/// How deeply variables stand for values.
+pub(super) const MAX_DEPTH: usize = 6;
+/// How many bytes are searched for variables. What is left after that is not known.
+const MAX_SEARCHED: usize = 64 * 1024 * 1024;
+/// The variables that have been looked for.
+#[derive(Default)]
+pub(super) struct Variables<'t> {
+    /// What they are set to, and whether that is changed then.
+    values: RefCell<HashMap<String, Option<(&'t str, bool)>>>,
+    /// How many bytes have been searched.
+    searched: Cell<usize>,
+}
+
+impl<'t> Variables<'t> {
+    /// The expression that a variable of a text is set to, and whether its value is changed then.
+    pub(super) fn find(
+        &self,
+        text: &'t str,
+        name: &str,
+        language: Language,
+    ) -> Option<(&'t str, bool)> {
+        if let Some(value) = self.values.borrow().get(name) {
+            return *value;
+        }
+        let searched = self.searched.get() + text.len();
+        if searched > MAX_SEARCHED {
+            return None;
+        }
+        self.searched.set(searched);
+        let value = value_of(text, name, language);
+        let value = value.map(|value| (value, is_changed(text, name)));
+        self.values.borrow_mut().insert(name.to_owned(), value);
+        value
+    }
+}
+
+/// The value of a variable that is set exactly once.
+fn value_of<'t>(text: &'t str, name: &str, language: Language) -> Option<&'t str> {
+    let mut value = None;
+    for (before, after) in uses(text, name) {
+        let word_before = before
+            .trim_end()
+            .rsplit(|c: char| !is_part_of_name(c))
+            .next();
+        if matches!(
+            word_before,
+            Some("for" | "as" | "def" | "lambda" | "function")
+        ) || is_parameter(before, after, language)
+        {
+            return None;
+        }
+        let after = after.trim_start_matches([' ', '\t']);
+        let is_set =
+            after.starts_with('=') && !["==", "=>", "=~"].iter().any(|it| after.starts_with(it));
+        if changes(after) || (is_set && value.is_some()) {
+            return None;
+        }
+        if is_set {
+            value = Some(statement(&after[1..], language));
+        }
+    }
+    value
+}
+
+/// Whether code adds something to a list after it was set.
+pub(super) fn is_changed(text: &str, name: &str) -> bool {
+    const METHODS: [&str; 8] = [
+        "append", "concat", "extend", "insert", "push", "replace", "splice", "unshift",
+    ];
+    const FUNCTIONS: [&str; 3] = ["push", "splice", "unshift"];
+    uses(text, name).any(|(before, after)| {
+        let member = after.strip_prefix('.').unwrap_or_default();
+        let before = before.trim_end_matches(['@', '(', ' ', '{', '$']);
+        let after = after.trim_start_matches([' ', '\t']);
+        let is_element_set = after.starts_with('[')
+            && after
+                .split_once(']')
+                .is_some_and(|(_, rest)| rest.trim_start().starts_with('='));
+        METHODS.iter().any(|method| member.starts_with(method))
+            || FUNCTIONS.iter().any(|function| before.ends_with(function))
+            || after.starts_with("<<")
+            || is_element_set
+            || changes(after)
+    })
+}
+
+/// The texts before and behind each place where a variable stands.
+fn uses<'t>(text: &'t str, name: &str) -> impl Iterator<Item = (&'t str, &'t str)> {
+    let length = name.len();
+    let places = if length == 0 {
+        Vec::new()
+    } else {
+        text.match_indices(name).map(|(at, _)| at).collect()
+    };
+    let uses = { places }
+        .into_iter()
+        .map(move |at| (&text[..at], &text[at + length..]));
+    uses.filter(|(before, after)| {
+        let is_member = before.ends_with('.') && !before.ends_with("...");
+        !after.starts_with(is_part_of_name) && !before.ends_with(is_part_of_name) && !is_member
+    })
+}
+
+/// Whether what follows a variable changes its value.
+fn changes(after: &str) -> bool {
+    let rest = after.trim_start_matches(['+', '-', '*', '/', '.', '|', '?', '&', '%', '^']);
+    rest.len() < after.len() && rest.starts_with('=') && !rest.starts_with("==")
+}
+
+/// Whether a name is one of the parameters of a function.
+fn is_parameter(before: &str, after: &str, language: Language) -> bool {
+    let mut begin = before.rsplit('\n').next().unwrap_or_default().trim_start();
+    for word in ["export ", "default ", "async ", "static ", "private "] {
+        begin = begin.strip_prefix(word).unwrap_or(begin);
+    }
+    let rest = after.split('\n').next().unwrap_or_default();
+    let is_arrow = || {
+        rest.split_once("=>")
+            .is_some_and(|(names, _)| !names.contains('('))
+    };
+    let begins_function = ["def ", "function ", "function(", "sub "]
+        .iter()
+        .any(|word| begin.starts_with(word));
+    begins_function
+        || begin.contains("lambda ")
+        || (language == Language::JavaScript && is_arrow())
+        || (language == Language::Ruby && begin.matches('|').count() % 2 == 1)
+}
