@@ -124,8 +124,8 @@ globalThis.page = {
     }
   },
   /** Presses the first button with such a text; whether there is one. */
-  press(text) {
-    const found = document.getElementById("details").all((one) => one.tag === "button" && one.textContent.includes(text))[0];
+  press(text, id = "details") {
+    const found = document.getElementById(id).all((one) => one.tag === "button" && one.textContent.includes(text))[0];
     found?.send("click");
     return found !== undefined;
   },

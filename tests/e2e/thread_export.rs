@@ -9,6 +9,7 @@ use tempfile::TempDir;
 use crate::hooks::answer_with;
 use crate::setup::{scripted_home, server};
 use crate::stdout_of;
+use crate::trace_page::{TracePage, check_order};
 
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
 
@@ -117,4 +118,51 @@ async fn trace_commands_take_a_thread_without_a_bundle() {
     assert!(usage["input_tokens"].is_u64(), "{state}");
     let page = stdout_of(&codex_in(&home, &["debug", "trace-view", &thread]));
     assert!(page.trim_end().ends_with(".view.html"), "{page}");
+}
+
+#[tokio::test]
+async fn exported_page_is_a_conversation_with_the_timeline_behind_it() {
+    let answer = "## Done\n\n- **two** things\n\n<img src=x onerror=alert(1)> [more](javascript:alert(1)) [here](https://example.org/)";
+    let call = sse::function_call("c1", "shell_command", &json!({ "command": "echo built" }));
+    let model = ModelServer::start([
+        HttpReply::stream(&sse::items(&[call])),
+        answer_with(answer),
+        answer_with("You are welcome."),
+    ]);
+    let model = model.await.unwrap();
+    let home = scripted_home(&model, "approval_policy = \"never\"");
+    let mut server = server(&home).await;
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "Build `it`").await;
+    server.run_turn(&thread, "Thanks.").await;
+    server.finish().await.unwrap();
+    let file = home.path().join("page.html");
+    let arguments = ["--format", "html", "-o", file.to_str().unwrap()];
+    stdout_of(&codex_in(
+        &home,
+        &[&["thread", "export", &thread][..], &arguments].concat(),
+    ));
+    let page = TracePage::load(&std::fs::read_to_string(&file).unwrap());
+    assert_eq!(page.part("title"), "Build `it`");
+    let text = page.part("conversation");
+    check_order(
+        &text,
+        &[
+            "Build it",
+            "echo built",
+            "Done",
+            "two things",
+            "<img src=x onerror=alert(1)> more here",
+            "Thanks.",
+            "You are welcome.",
+        ],
+    );
+    let links: String = page.run(
+        "JSON.stringify(byId('conversation').all((one) => one.tag === 'a').map((one) => one.getAttribute('href')))",
+    );
+    assert_eq!(links, r#"["https://example.org/"]"#);
+    assert!(page.run::<bool>("document.documentElement.classList.contains('reading')"));
+    assert!(page.run::<bool>("page.press('Timeline', 'tabs')"));
+    assert!(!page.run::<bool>("document.documentElement.classList.contains('reading')"));
+    assert_eq!(page.part("conversation"), "");
 }

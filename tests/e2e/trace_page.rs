@@ -26,7 +26,7 @@ impl TracePage {
         Self::load(&fs::read_to_string(written.trim_end()).unwrap())
     }
 
-    fn load(page: &str) -> Self {
+    pub(crate) fn load(page: &str) -> Self {
         let between = |start: &str| {
             let (_, rest) = page.split_once(start).unwrap();
             rest.split_once("</script>").unwrap().0.to_owned()
@@ -50,7 +50,7 @@ impl TracePage {
         page
     }
 
-    fn run<T: for<'js> rquickjs::FromJs<'js>>(&self, script: &str) -> T {
+    pub(crate) fn run<T: for<'js> rquickjs::FromJs<'js>>(&self, script: &str) -> T {
         self.context.with(|ctx: Ctx<'_>| {
             let result = ctx.eval::<T, _>(script).catch(&ctx);
             result.unwrap_or_else(|error| panic!("{error}"))
@@ -62,7 +62,7 @@ impl TracePage {
         self.run("page.text()")
     }
 
-    fn part(&self, id: &str) -> String {
+    pub(crate) fn part(&self, id: &str) -> String {
         self.run(&format!("page.text({})", json!(id)))
     }
 
@@ -93,7 +93,7 @@ async fn session(params: Value, replies: &[Vec<Value>]) -> (TraceBundle, tempfil
 }
 
 #[track_caller]
-fn check_order(text: &str, parts: &[&str]) {
+pub(crate) fn check_order(text: &str, parts: &[&str]) {
     let mut rest = text;
     for part in parts {
         let Some((_, after)) = rest.split_once(part) else {

@@ -27,7 +27,7 @@ pub(crate) enum ThreadCommand {
 enum DocumentFormat {
     /// Messages, commands and patches as text.
     Markdown,
-    /// The page of `codex debug trace-view`.
+    /// A page to read or print: the conversation, and behind it the timeline of `codex debug trace-view`.
     Html,
 }
 
@@ -89,5 +89,9 @@ fn write(bundle: &Path, arguments: &ExportArguments) -> anyhow::Result<()> {
 }
 
 fn page(reduction: &Reduction, bundle: &Path, mut out: &mut dyn Write) -> io::Result<()> {
-    write_view(reduction, bundle, &ViewOptions::default(), &mut out)
+    let options = ViewOptions {
+        is_document: true,
+        ..ViewOptions::default()
+    };
+    write_view(reduction, bundle, &options, &mut out)
 }

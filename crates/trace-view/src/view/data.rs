@@ -6,14 +6,15 @@ use std::path::Path;
 use codex_rollout_trace::format::{PayloadKind, PayloadRef};
 use codex_rollout_trace::ids::{ItemId, PayloadId};
 use codex_rollout_trace::model::{
-    Compaction, ConversationItem, Part, RolloutTrace, TerminalRequest, Thread, ThreadOrigin,
-    ToolRequester,
+    Compaction, ConversationItem, ItemKind, Part, Role, RolloutTrace, TerminalRequest, Thread,
+    ThreadOrigin, ToolRequester,
 };
 use codex_rollout_trace::{BundlePayloads, Problem, Problems, Reduction, Severity};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::bodies::{cut, fair_limit, read_body, read_json};
+use super::markdown_tree::{MarkdownNode, markdown_tree};
 use super::prompts::Prompt;
 use super::totals::Totals;
 use super::{Prices, ViewOptions};
@@ -38,6 +39,8 @@ pub(super) struct Data {
     /// What is worth a look.
     findings: Vec<Value>,
     prices: Prices,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    is_document: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -83,6 +86,9 @@ pub(super) struct ItemData {
     #[serde(skip_serializing_if = "Option::is_none")]
     mail: Option<(String, String)>,
     parts: Vec<PartData>,
+    /// The elements of the text, where it is read as Markdown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    markdown: Option<Vec<MarkdownNode>>,
 }
 
 #[derive(Debug, Default, Serialize)]
@@ -130,6 +136,7 @@ impl Data {
             places: &places,
             folders: &folders,
             text_limit: text_limit(trace, budget.texts),
+            is_document: options.is_document,
         };
         let items = trace.conversation_items.values();
         let problems = reduction.problems.listed().iter();
@@ -154,6 +161,7 @@ impl Data {
             compactions: compactions.map(|one| builder.compaction(one)).collect(),
             findings: explain(reduction, bundle).iter().map(finding).collect(),
             prices: options.prices.clone(),
+            is_document: options.is_document,
         }
     }
 }
@@ -249,6 +257,8 @@ pub(super) struct Builder<'b, P> {
     pub(super) folders: &'b ThreadFolders,
     /// How long a text may be.
     pub(super) text_limit: u64,
+    /// Whether messages are read as Markdown.
+    pub(super) is_document: bool,
 }
 
 impl<P: Places> Builder<'_, P> {
@@ -405,7 +415,17 @@ impl<P: Places> Builder<'_, P> {
             call: item.call_id.as_ref().map(ToString::to_string),
             mail: mail.map(|mail| (mail.author.clone(), mail.recipient.clone())),
             parts: item.body.parts.iter().map(|part| self.part(part)).collect(),
+            markdown: self.markdown(item),
         }
+    }
+
+    /// The elements of a message of a person or a model.
+    fn markdown(&self, item: &ConversationItem) -> Option<Vec<MarkdownNode>> {
+        let is_said =
+            item.kind == ItemKind::Message && matches!(item.role, Role::User | Role::Assistant);
+        let text = item.body.shown();
+        let is_whole = u64::try_from(text.len()).is_ok_and(|length| length <= self.text_limit);
+        (self.is_document && is_said && is_whole).then(|| markdown_tree(&text))
     }
 
     fn part(&self, part: &Part) -> PartData {

@@ -40,6 +40,17 @@ function longText(text, words) {
   return element("div", "", box, more);
 }
 
+/** A part of a text that was read as Markdown. */
+function markdownElement(node, words) {
+  if (typeof node === "string") return marked(node, words);
+  const made = element(node.tag, "", ...node.children.map((child) => markdownElement(child, words)));
+  if (node.link !== undefined) {
+    made.setAttribute("href", node.link);
+    made.setAttribute("rel", "noreferrer");
+  }
+  return made;
+}
+
 /** Something that is made only when it is opened. */
 function foldedBox(className, title, make) {
   const box = element("details", className, element("summary", "", ...title));

@@ -203,6 +203,7 @@ impl LiveView {
             places: &places,
             folders: &folders,
             text_limit: TEXT_LIMIT,
+            is_document: false,
         };
         let added = self.add_objects(&builder, changes);
         self.payloads = payloads;

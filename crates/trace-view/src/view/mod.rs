@@ -8,6 +8,7 @@ mod bodies;
 mod data;
 mod live;
 mod live_list;
+mod markdown_tree;
 mod prompts;
 mod totals;
 
@@ -40,6 +41,8 @@ pub type Prices = BTreeMap<String, [f64; 3]>;
 pub struct ViewOptions {
     pub budget: Budget,
     pub prices: Prices,
+    /// The page is a conversation to be read, with the timeline behind it.
+    pub is_document: bool,
 }
 
 impl Default for Budget {
@@ -56,7 +59,7 @@ const NO_CONNECTIONS: &str = "default-src 'none'";
 
 const PAGE: &str = include_str!("viewer.html");
 const STYLE: &str = include_str!("viewer.css");
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 10] = [
     include_str!("elements.js"),
     include_str!("timeline.js"),
     include_str!("outcome.js"),
@@ -64,6 +67,7 @@ const SCRIPTS: [&str; 9] = [
     include_str!("context.js"),
     include_str!("overview.js"),
     include_str!("story.js"),
+    include_str!("conversation.js"),
     include_str!("live.js"),
     include_str!("viewer.js"),
 ];

@@ -132,7 +132,8 @@ class Story {
     return this.details.freshItems(at).filter((item) => this.firstSent.get(item) === at && !this.replaced.has(item));
   }
 
-  turn(at) {
+  /** A turn; of a long one the end, unless it is to be whole. */
+  turn(at, isWhole) {
     const span = this.data.spans[at];
     const isBad = !GOOD.includes(span.status);
     const agent = nameOf(this.data.spans[span.thread]);
@@ -147,7 +148,7 @@ class Story {
       ...compactions.map((one) => ({ at: one.at, parts: () => this.compaction(one) })),
       ...this.failedCompactions(at, compactions).map((call) => ({ at: this.data.spans[call].end, parts: () => this.failedCompaction(call) })),
     ].sort((a, b) => a.at - b.at);
-    let first = Math.max(0, events.length - REQUESTS_AT_ONCE);
+    let first = isWhole ? 0 : Math.max(0, events.length - REQUESTS_AT_ONCE);
     const body = element("div", "", ...events.slice(first).flatMap((event) => event.parts()));
     if (first > 0) {
       const more = button(`Show the beginning of the turn (${count(first)} steps)`, () => {
@@ -182,7 +183,12 @@ class Story {
     if (item.kind === "compaction_marker") return null;
     if (isContext(item)) return this.folded(`Context: ${shorten(text, 60)}`, text, item);
     const who = item.mail ? `${item.mail[0]} → ${item.mail[1]}` : item.role;
-    return element("article", `item ${item.role}`, element("header", "", element("b", "", who)), longText(text, this.details.words));
+    return element("article", `item ${item.role}`, element("header", "", element("b", "", who)), this.said(item, text));
+  }
+
+  said(item, text) {
+    if (item.markdown === undefined) return longText(text, this.details.words);
+    return element("div", "markdown", ...item.markdown.map((node) => markdownElement(node, this.details.words)));
   }
 
   folded(title, text, item) {

@@ -33,6 +33,7 @@ class Viewer {
     this.showKinds();
     this.showAsText();
     this.listen();
+    if (data.is_document) this.conversation = new Conversation(this);
     this.fromAddress();
   }
 
@@ -158,6 +159,7 @@ class Viewer {
     const at = place === null ? null : this.details.outcomes.shownBy(place);
     const wanted = at === null ? "" : this.address(at);
     if (location.hash !== wanted) history.pushState(null, "", wanted || "#");
+    this.conversation?.setShown(at === null);
     this.show(at);
   }
 
