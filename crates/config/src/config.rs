@@ -8,6 +8,7 @@ mod code_mode;
 mod decode_file;
 mod environments;
 mod instructions;
+mod lost_restrictions;
 mod memories;
 mod model;
 mod network;
@@ -178,7 +179,7 @@ impl Config {
         };
         let merged = tables.merge();
         let DecodedSettings {
-            file,
+            mut file,
             unknown_keys,
             warnings: unknown_values,
         } = decode_file(stack, &merged)?;
@@ -189,6 +190,7 @@ impl Config {
         let features = features_of(stack, &tables, request)?;
         let mut warnings = Vec::from_iter(warning::disabled_projects(stack));
         warnings.extend(warning::unknown_keys(stack, &unknown_keys));
+        lost_restrictions::close(&mut file, &unknown_keys, &mut warnings);
         warnings.extend(warning::without_effect(stack));
         warnings.extend(unknown_values);
         warnings.extend(warning::withheld_keys(stack));

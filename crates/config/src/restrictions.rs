@@ -36,7 +36,7 @@ const RESTRICTIONS: [(&str, Restricted); 6] = [
     ("secrets", Restricted::Reading),
     (DEFAULT_PERMISSIONS, Restricted::Reading),
     (PERMISSIONS, Restricted::Reading),
-    ("shell_environment_policy", Restricted::Variables),
+    (SHELL_ENVIRONMENT_POLICY, Restricted::Variables),
 ];
 
 /// The setting that chooses permissions by name.
@@ -44,6 +44,9 @@ pub(crate) const DEFAULT_PERMISSIONS: &str = "default_permissions";
 
 /// The permissions that can be chosen.
 pub(crate) const PERMISSIONS: &str = "permissions";
+
+/// The variables that commands see.
+pub(crate) const SHELL_ENVIRONMENT_POLICY: &str = "shell_environment_policy";
 
 /// The setting that chooses a mode of the sandbox, all of which let commands read everything.
 const SANDBOX_MODE: &str = "sandbox_mode";

@@ -9,6 +9,7 @@ use codex_sandbox::{HostLimit, LimitedCommands, NetworkLimits};
 use toml::{Table, Value};
 
 use super::LoadRequest;
+use crate::decode::decode_reporting_unknown;
 use crate::features::{Feature, FeatureSet};
 use crate::layer::Layer;
 use crate::requirements::{NetworkRequirements, Requirements};
@@ -136,10 +137,7 @@ fn feature(merged: &Table) -> Result<HostList, UnenforceableLimit> {
         .get("features")
         .and_then(|features| features.get(FEATURE));
     let file = match table {
-        Some(table @ Value::Table(_)) => {
-            let decoded: Result<NetworkFile, _> = table.clone().try_into();
-            decoded.map_err(|_| UnenforceableLimit::Unreadable)?
-        }
+        Some(Value::Table(table)) => network_file(table).ok_or(UnenforceableLimit::Unreadable)?,
         _ => NetworkFile::default(),
     };
     host_list(&file, ListOwner::Feature)
@@ -150,6 +148,9 @@ pub(super) fn host_list(
     file: &NetworkFile,
     owner: ListOwner,
 ) -> Result<HostList, UnenforceableLimit> {
+    if let Some(key) = &file.unknown {
+        return Err(UnenforceableLimit::Unknown(key.clone()));
+    }
     if file.mode == Some(NetworkMode::Limited) {
         return Err(UnenforceableLimit::Requests("mode"));
     }
@@ -197,15 +198,21 @@ fn lists_hosts(merged: &Table) -> bool {
     let table = merged
         .get("features")
         .and_then(|features| features.get(FEATURE));
-    let Some(table @ Value::Table(_)) = table else {
+    let Some(value @ Value::Table(table)) = table else {
         return false;
     };
-    if switch(table).is_some() {
+    if switch(value).is_some() {
         return false;
     }
-    let decoded: Result<NetworkFile, _> = table.clone().try_into();
     // What cannot be read may be a limit.
-    decoded.map_or(true, |network| !network.limiting_keys().is_empty())
+    network_file(table).is_none_or(|network| !network.limiting_keys().is_empty())
+}
+
+/// The rules in a table, with a key that is not known. None if it cannot be read.
+fn network_file(table: &Table) -> Option<NetworkFile> {
+    let (file, unknown) = decode_reporting_unknown::<NetworkFile>(table).ok()?;
+    let unknown = unknown.first().map(|names| names.join("."));
+    Some(NetworkFile { unknown, ..file })
 }
 
 #[cfg(test)]
@@ -255,6 +262,10 @@ mod tests {
         ),
         ("features.network_proxy.allow_local_binding = true", false),
         (
+            "features.network_proxy.domans = { 'a.test' = 'deny' }",
+            true,
+        ),
+        (
             "features.network_proxy = { enabled = true, domains = { '*' = 'allow' } }",
             true,
         ),
@@ -263,6 +274,22 @@ mod tests {
             false,
         ),
     ];
+
+    #[test]
+    fn unknown_key_of_the_feature_is_a_limit() {
+        for settings in [
+            "features.network_proxy.domans = { 'a.test' = 'deny' }",
+            "features.network_proxy = { enabled = true, domains = { '*' = 'allow' }, later = 1 }",
+        ] {
+            let limits = limits(settings, "");
+            assert_eq!(open(&limits), (false, true), "{settings}");
+            let explanation = limits.explanation(LimitedCommands::Confined);
+            assert!(
+                explanation.is_some_and(|it| it.contains("is not known")),
+                "{settings}"
+            );
+        }
+    }
 
     /// Requirements, and whether they limit.
     const REQUIREMENTS: &[(&str, bool)] = &[

@@ -94,6 +94,9 @@ pub struct NetworkFile {
     /// Rules for single requests.
     #[schemars(with = "Option<serde_json::Value>")]
     pub mitm: Option<toml::Value>,
+    /// A key that is not known, which may be a limit.
+    #[serde(skip)]
+    pub unknown: Option<String>,
 }
 
 /// What to do about a host.
@@ -106,7 +109,7 @@ pub enum HostDecision {
 
 impl NetworkFile {
     /// The keys that limit the network to certain hosts or requests. An empty list of allowed hosts allows none.
-    pub(crate) fn limiting_keys(&self) -> Vec<&'static str> {
+    pub(crate) fn limiting_keys(&self) -> Vec<&str> {
         let keys = [
             ("domains", self.domains.is_some()),
             ("allowed_domains", self.allowed_domains.is_some()),
@@ -115,7 +118,8 @@ impl NetworkFile {
             ("mitm", self.mitm.is_some()),
         ];
         let limiting = keys.into_iter().filter(|(_, limits)| *limits);
-        limiting.map(|(key, _)| key).collect()
+        let known = limiting.map(|(key, _)| key);
+        known.chain(self.unknown.as_deref()).collect()
     }
 }
 

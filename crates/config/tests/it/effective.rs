@@ -443,6 +443,63 @@ fn variables_of_commands_are_limited_although_the_rest_of_the_settings_is_invali
 }
 
 #[test]
+fn unknown_keys_of_restrictions_close_what_they_may_restrict() {
+    let load = |text: &str| {
+        let config = TestEnvironment::user(text).load().unwrap();
+        let mut warned = config.warnings.iter();
+        let warned = warned.any(|warning| warning.summary.contains("may be a restriction"));
+        (config, warned)
+    };
+    let names = |text: &str| {
+        let (config, warned) = load(&format!("[shell_environment_policy]\n{text}"));
+        let inherited = ["PATH", "HOME", "API_KEY", "EDITOR"];
+        let inherited = inherited.map(|name| (name.to_owned(), "v".to_owned()));
+        let names = config.shell_environment.apply(inherited, None).into_keys();
+        (names.collect::<Vec<_>>().join(" "), warned)
+    };
+    assert_eq!(
+        names("exclude = ['API*']"),
+        ("EDITOR HOME PATH".to_owned(), false)
+    );
+    assert_eq!(names("exlude = ['API*']"), ("HOME PATH".to_owned(), true));
+    assert_eq!(
+        names("later = 1\ninclude_only = ['PATH']"),
+        ("PATH".to_owned(), true)
+    );
+    assert_eq!(names("later = 1\ninherit = 'none'"), (String::new(), true));
+
+    let policy = |text: &str| {
+        let (config, warned) = load(&format!("default_permissions = 'p'\n{text}"));
+        let policy = serde_json::to_value(&config.policy.sandbox_policy).unwrap();
+        (policy, warned)
+    };
+    let network = |text: &str| {
+        let base = "permissions.p.extends = ':workspace'\npermissions.p.network.enabled = true\n";
+        let (policy, warned) = policy(&format!("{base}{text}"));
+        (policy["network_access"] == true, warned)
+    };
+    assert_eq!(network(""), (true, false));
+    let misspelt = "permissions.p.network.domans = { 'a.test' = 'deny' }";
+    assert_eq!(network(misspelt), (false, true));
+    let (added, _) = policy(
+        "permissions.p = { extends = 'q', network.enabled = true }\n\
+         permissions.q = { extends = ':workspace', network.later = 1 }",
+    );
+    assert_ne!(added["network_access"], true);
+    for key in [
+        "filesytem = { '/x' = 'none' }",
+        "netwrk.enabled = false",
+        "later = 1",
+    ] {
+        let text = format!("permissions.p = {{ extends = ':workspace', {key} }}");
+        let (closed, warned) = policy(&text);
+        assert!(warned, "{key}");
+        assert_eq!(closed["type"], "read-only", "{key}");
+        assert_eq!(closed["access"]["type"], "restricted", "{key}: {closed}");
+    }
+}
+
+#[test]
 fn misspelt_restrictions_of_logins_are_errors_and_close_logins() {
     for text in [
         "forced_login_methods = 'chatgpt'",
