@@ -262,10 +262,6 @@ mod tests {
         ),
         ("features.network_proxy.allow_local_binding = true", false),
         (
-            "features.network_proxy.domans = { 'a.test' = 'deny' }",
-            true,
-        ),
-        (
             "features.network_proxy = { enabled = true, domains = { '*' = 'allow' } }",
             true,
         ),
