@@ -324,6 +324,7 @@ async fn links_and_mounts_in_a_project_hold_nobody_up() {
 async fn settings_that_name_a_dead_mount_hold_nobody_up() {
     let settings = r#"
         sandbox_mode = "workspace-write"
+        log_dir = "BASE/dead/log"
         [sandbox_workspace_write]
         writable_roots = ["BASE/dead/root"]
         [projects."BASE/dead/project"]

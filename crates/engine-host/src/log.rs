@@ -30,6 +30,7 @@ pub fn keep_in(folder: &Path) {
 }
 
 fn open(path: &Path) -> io::Result<File> {
+    codex_mounts::check(path)?;
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
