@@ -75,10 +75,10 @@ impl Default for HiddenFiles {
 impl HiddenFiles {
     /// With these lists, and those of projects.
     #[must_use]
-    pub fn new(lists: Vec<PatternList>) -> Self {
+    pub fn new(lists: Vec<Arc<PatternList>>) -> Self {
         let lists = lists.into_iter().filter(|list| !list.is_empty());
         Self {
-            lists: lists.map(Arc::new).collect(),
+            lists: lists.collect(),
             ignore_files: IgnoreFiles::default(),
             trees: Mutex::default(),
             other_names: Mutex::default(),
@@ -89,7 +89,7 @@ impl HiddenFiles {
     /// Where it is not known what settings hide: everything is hidden, and nothing can be found.
     #[must_use]
     pub fn unknown(problem: &str) -> Self {
-        Self::new(vec![PatternList::of_unknown_settings(problem)])
+        Self::new(vec![PatternList::of_unknown_settings(problem).into()])
     }
 
     /// The patterns that apply in a workspace.

@@ -1,11 +1,13 @@
 //! The patterns of one owner, and what they match.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::built_in;
 use crate::pattern::{Pattern, PatternError, PatternPlace};
+use crate::real_path::with_real_folders;
 
 /// Who wants files to be hidden.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,7 +71,11 @@ impl PatternList {
     ) -> Result<Self, PatternError> {
         let patterns = patterns.iter().map(|text| Pattern::parse(text, home));
         let mut patterns = patterns.collect::<Result<Vec<_>, _>>()?;
-        let behind_links: Vec<_> = patterns.iter().filter_map(Pattern::behind_links).collect();
+        let behind_links = |pattern: &Pattern| {
+            let real = pattern.folder().map(with_real_folders)?;
+            pattern.behind_links(real)
+        };
+        let behind_links: Vec<_> = patterns.iter().filter_map(behind_links).collect();
         patterns.extend(behind_links);
         Self::of_patterns(owner, patterns)
     }
@@ -78,8 +84,8 @@ impl PatternList {
     ///
     /// # Errors
     /// The home folder cannot be part of patterns.
-    pub fn built_in(home: &Path) -> Result<Self, PatternError> {
-        Self::of_patterns(PatternOwner::BuiltIn, built_in::patterns(home))
+    pub fn built_in(home: &Path) -> Result<Arc<Self>, PatternError> {
+        built_in::list(home)
     }
 
     /// Settings that cannot be read: they hide everything.
@@ -94,7 +100,10 @@ impl PatternList {
         }
     }
 
-    fn of_patterns(owner: PatternOwner, patterns: Vec<Pattern>) -> Result<Self, PatternError> {
+    pub(crate) fn of_patterns(
+        owner: PatternOwner,
+        patterns: Vec<Pattern>,
+    ) -> Result<Self, PatternError> {
         let mut builder = builder(Path::new("/"));
         for pattern in &patterns {
             let added = builder.add_line(None, &pattern.line);

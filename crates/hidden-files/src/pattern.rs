@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::real_path::with_real_folders;
-
 /// Why a pattern cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
@@ -77,12 +75,17 @@ impl Pattern {
         Ok(Self { line, place, rest })
     }
 
-    /// The same pattern where the links of its folder lead; none if there are no links.
-    pub(crate) fn behind_links(&self) -> Option<Self> {
-        let (PatternPlace::Path(folder) | PatternPlace::Below(folder, _)) = &self.place else {
-            return None;
-        };
-        let real = with_real_folders(folder);
+    /// Its folder, or the path that it names.
+    pub(crate) fn folder(&self) -> Option<&Path> {
+        match &self.place {
+            PatternPlace::Path(folder) | PatternPlace::Below(folder, _) => Some(folder),
+            PatternPlace::Workspace => None,
+        }
+    }
+
+    /// The same pattern where the links of its folder lead, which is `real`; none if there are no links.
+    pub(crate) fn behind_links(&self, real: PathBuf) -> Option<Self> {
+        let folder = self.folder()?;
         let text = real.to_str().filter(|_| real != *folder)?;
         Some(Self {
             line: format!("{}{}", escaped(text), self.rest),

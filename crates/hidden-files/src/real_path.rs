@@ -1,5 +1,6 @@
 //! Paths that need not exist, in forms that can be compared.
 
+use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 /// The path without `.` and `..`.
@@ -30,4 +31,61 @@ pub(crate) fn with_real_folders(path: &Path) -> PathBuf {
         };
     }
     path.to_owned()
+}
+
+/// Like [`with_real_folders`] for many paths below a folder that have no `..`: each folder is looked at once.
+pub(crate) struct RealFolders(HashMap<PathBuf, RealFolder>);
+
+struct RealFolder {
+    path: PathBuf,
+    exists: bool,
+}
+
+impl RealFolders {
+    pub(crate) fn below(folder: &Path) -> Self {
+        let known = RealFolder {
+            path: with_real_folders(folder),
+            exists: codex_mounts::symlink_metadata(folder).is_ok(),
+        };
+        Self(HashMap::from([(folder.to_owned(), known)]))
+    }
+
+    pub(crate) fn real(&mut self, path: &Path) -> PathBuf {
+        self.look_at(path).path.clone()
+    }
+
+    fn look_at(&mut self, path: &Path) -> &RealFolder {
+        if !self.0.contains_key(path) {
+            let found = self.find(path);
+            self.0.insert(path.to_owned(), found);
+        }
+        &self.0[path]
+    }
+
+    fn find(&mut self, path: &Path) -> RealFolder {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return RealFolder {
+                path: with_real_folders(path),
+                exists: true,
+            };
+        };
+        let parent = self.look_at(parent);
+        let written = parent.path.join(name);
+        let metadata = parent
+            .exists
+            .then(|| codex_mounts::symlink_metadata(&written));
+        match metadata {
+            Some(Ok(metadata)) if metadata.is_symlink() => {
+                let real = codex_mounts::canonicalize(&written);
+                RealFolder {
+                    exists: real.is_ok(),
+                    path: real.unwrap_or(written),
+                }
+            }
+            metadata => RealFolder {
+                exists: matches!(metadata, Some(Ok(_))),
+                path: written,
+            },
+        }
+    }
 }

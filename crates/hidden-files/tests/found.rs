@@ -29,7 +29,7 @@ fn work(patterns: &[&str], entries: &[&str]) -> HiddenFolder {
     let list = PatternList::of_settings(PatternOwner::Settings, &patterns, Some(&top)).unwrap();
     let work = HiddenFolder {
         _guard: guard,
-        files: HiddenFiles::new(vec![list]),
+        files: HiddenFiles::new(vec![list.into()]),
         top,
     };
     for entry in entries {
@@ -217,7 +217,7 @@ mod links {
         fs::write(top.join("real/deep/.env"), "x").unwrap();
         let patterns = [format!("{}/link/**/.env", top.display())];
         let list = PatternList::of_settings(PatternOwner::Settings, &patterns, None).unwrap();
-        let files = HiddenFiles::new(vec![list]);
+        let files = HiddenFiles::new(vec![list.into()]);
         let rules = files.rules(&[]);
         let found = files.find(&rules).unwrap();
         assert_eq!(found[0].path, top.join("real/deep/.env"));
@@ -258,4 +258,27 @@ mod links {
         let error = work.files.find(&work.rules()).unwrap_err();
         assert!(matches!(error, FindError::Workspace { .. }), "{error}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn built_in_list_is_made_again_when_a_link_has_changed() {
+    let home = tempfile::tempdir().unwrap();
+    let home = home.path().canonicalize().unwrap();
+    let secrets = home.join("elsewhere/credentials");
+    fs::create_dir(home.join("elsewhere")).unwrap();
+    fs::write(&secrets, "").unwrap();
+    let hides = |list| {
+        HiddenFiles::new(vec![list])
+            .rules(&[])
+            .hides(&secrets)
+            .is_some()
+    };
+    let first = PatternList::built_in(&home).unwrap();
+    assert!(!hides(first.clone()));
+    std::os::unix::fs::symlink(home.join("elsewhere"), home.join(".aws")).unwrap();
+    let second = PatternList::built_in(&home).unwrap();
+    assert!(hides(second.clone()) && !hides(first));
+    std::os::unix::fs::symlink("nowhere", home.join(".kube")).unwrap();
+    assert!(hides(PatternList::built_in(&home).unwrap()));
 }

@@ -1,5 +1,7 @@
 //! Which files are hidden from models and their commands.
 
+use std::sync::Arc;
+
 use codex_hidden_files::{HiddenFiles, PatternError, PatternList, PatternOwner};
 
 use super::LoadRequest;
@@ -10,7 +12,7 @@ use crate::schema::ConfigFile;
 /// The patterns of hidden files. Each was checked.
 #[derive(Clone, Debug)]
 pub struct SecretSettings {
-    lists: Vec<PatternList>,
+    lists: Vec<Arc<PatternList>>,
     /// Whether settings name files.
     pub has_patterns: bool,
     /// Why it is not known what settings hide, if it is not.
@@ -42,14 +44,15 @@ impl SecretSettings {
         let patterns = own.deny_read.unwrap_or_default();
         let has_patterns = !patterns.is_empty();
         let list = PatternList::of_settings(PatternOwner::Settings, &patterns, home);
-        lists.push(list.map_err(|error| invalid("deny_read", &error))?);
+        lists.push(list.map_err(|error| invalid("deny_read", &error))?.into());
         for required in &requirements.secrets {
             let patterns = required.value.deny_read.as_deref().unwrap_or_default();
             let list = PatternList::of_settings(PatternOwner::Administrator, patterns, home);
-            lists.push(list.map_err(|error| {
+            let list = list.map_err(|error| {
                 let source = &required.source;
                 ConfigError::setting(format!("`secrets.deny_read` of {source}: {error}"))
-            })?);
+            })?;
+            lists.push(list.into());
         }
         Ok(Self {
             lists,
