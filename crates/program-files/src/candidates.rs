@@ -140,9 +140,11 @@ impl Candidates {
                 .inputs()
                 .for_each(|input| found.input(program.as_deref(), input, reads_input));
         }
-        if let Some(shown) = unknown_folder_of(commands) {
-            found.unknown(&shown);
-            found.uncertain(&shown);
+        if let Some(folder) = unknown_folder_of(commands) {
+            found.uncertain(&folder.shown);
+            if !folder.is_set_elsewhere {
+                found.unknown(&folder.shown);
+            }
         }
         found.all.sort();
         found.all.dedup();

@@ -21,58 +21,109 @@ const PLAIN_GIT: [&str; 8] = [
 ];
 
 /// The change of the folder in commands, if it is not known and others run what lies there.
-pub(crate) fn unknown_folder_of(commands: &[CommandWords]) -> Option<String> {
-    let moves = commands.iter().find(|command| moves_elsewhere(command))?;
+pub(crate) fn unknown_folder_of(commands: &[CommandWords]) -> Option<UnknownFolder> {
+    let unknown = UnknownWords::of(commands);
+    let moves = |may_be_unset| {
+        let mut commands = commands.iter();
+        commands.find(|command| unknown.moves(&command.0, may_be_unset))
+    };
+    let command = moves(false).or_else(|| moves(true))?;
     let reads_file = || commands.iter().any(reads_relative_file);
     let runs = |command: &CommandWords| {
         let is_input = || is_interpreter_of_input(command) && reads_file();
         runs_from_folder(&command.0) || is_input()
     };
-    commands.iter().any(runs).then(|| moves.0.join(" "))
-}
-
-/// Whether a command changes to a folder that is not known before, or begins another one there.
-fn moves_elsewhere(CommandWords(words): &CommandWords) -> bool {
-    let Some((program, arguments)) = words.split_first() else {
-        return false;
-    };
-    let is_unknown = |word: &String| word.contains(UNKNOWNS) || word.contains("{}");
-    let name = base_name(program);
-    match name {
-        "cd" | "chdir" | "pushd" => arguments.iter().any(is_unknown),
-        "find" | "fd" => ["-execdir", "-okdir"]
-            .iter()
-            .any(|option| arguments.iter().any(|word| word == option)),
-        "git" => {
-            let each = ["foreach", "for-each-repo"];
-            arguments.iter().any(|word| each.contains(&word.as_str()))
-                || has_unknown_folder(arguments)
-        }
-        _ => is_wrapper(name) && has_unknown_folder(arguments),
-    }
-}
-
-/// Whether an option names a folder that is not known.
-fn has_unknown_folder(arguments: &[String]) -> bool {
-    const OPTIONS: [&str; 7] = [
-        "--chdir",
-        "--cwd",
-        "--directory",
-        "--project",
-        "--working-directory",
-        "-C",
-        "-D",
-    ];
-    arguments.iter().enumerate().any(|(index, word)| {
-        let next = arguments.get(index + 1).map_or("", String::as_str);
-        OPTIONS.iter().any(|option| {
-            let value = word.strip_prefix(option).map(|joined| match joined {
-                "" => next,
-                joined => joined,
-            });
-            value.is_some_and(|value| value.contains(UNKNOWNS) || value.contains("{}"))
-        })
+    commands.iter().any(runs).then(|| UnknownFolder {
+        shown: command.0.join(" "),
+        is_set_elsewhere: !unknown.moves(&command.0, false),
     })
+}
+
+/// A change to a folder that is not known.
+#[derive(Debug)]
+pub(crate) struct UnknownFolder {
+    pub(crate) shown: String,
+    /// Whether a variable says it that only the caller of a script may have set.
+    pub(crate) is_set_elsewhere: bool,
+}
+
+/// What words that are not known have in them.
+struct UnknownWords(Vec<String>);
+
+impl UnknownWords {
+    /// Those of all commands, and what `xargs` replaces.
+    fn of(commands: &[CommandWords]) -> Self {
+        let mut marks: Vec<String> = UNKNOWNS.iter().map(char::to_string).collect();
+        marks.push("{}".to_owned());
+        for CommandWords(words) in commands {
+            let pairs = words
+                .iter()
+                .zip(words.iter().skip(1).map(Some).chain([None]));
+            for (word, next) in pairs {
+                let joined = word
+                    .strip_prefix("-I")
+                    .or_else(|| word.strip_prefix("--replace="));
+                let mark = match joined {
+                    Some("") => next.map(String::as_str),
+                    joined => joined,
+                };
+                marks.extend(mark.filter(|mark| !mark.is_empty()).map(str::to_owned));
+            }
+        }
+        Self(marks)
+    }
+
+    fn is_in(&self, word: &str) -> bool {
+        self.0.iter().any(|mark| word.contains(mark.as_str()))
+    }
+
+    /// Whether a command changes to a folder that is not known before, or begins another one there.
+    fn moves(&self, words: &[String], may_be_unset: bool) -> bool {
+        let Some((program, arguments)) = words.split_first() else {
+            return false;
+        };
+        let is_unknown = |word: &String| self.is_in(word) || (may_be_unset && word.is_empty());
+        let name = base_name(program);
+        match name {
+            "cd" | "chdir" | "pushd" => arguments.iter().any(is_unknown),
+            "builtin" | "command" => self.moves(arguments, may_be_unset),
+            "find" | "fd" => ["-execdir", "-okdir"]
+                .iter()
+                .any(|option| arguments.iter().any(|word| word == option)),
+            "git" => {
+                let each = ["foreach", "for-each-repo"];
+                arguments.iter().any(|word| each.contains(&word.as_str()))
+                    || self.names_folder(arguments)
+            }
+            _ if is_wrapper(name) || recipe_request(name, &[]).is_some() => {
+                self.names_folder(arguments)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether an option names a folder that is not known.
+    fn names_folder(&self, arguments: &[String]) -> bool {
+        const OPTIONS: [&str; 7] = [
+            "--chdir",
+            "--cwd",
+            "--directory",
+            "--project",
+            "--working-directory",
+            "-C",
+            "-D",
+        ];
+        arguments.iter().enumerate().any(|(index, word)| {
+            let next = arguments.get(index + 1).map_or("", String::as_str);
+            OPTIONS.iter().any(|option| {
+                let value = word.strip_prefix(option).map(|joined| match joined {
+                    "" => next,
+                    joined => joined,
+                });
+                value.is_some_and(|value| self.is_in(value))
+            })
+        })
+    }
 }
 
 fn is_wrapper(name: &str) -> bool {
@@ -150,6 +201,10 @@ mod tests {
     fn what_lies_in_a_folder_that_is_not_known_is_not_run() {
         for line in [
             "cd ?; make",
+            "command cd -P ?; make",
+            "xargs -I% env -C % make",
+            "xargs -I @@ sh -c; cd @@; make",
+            "xargs -I% make -C %",
             "pushd ?/x; npm run lint",
             "cd ?; ./run.sh",
             "cd ?; tools/run",

@@ -71,7 +71,9 @@ pub(super) fn argument<'t>(
     }
     // A block, a package by its name, a version or prose is no call.
     let part = statement(rest, language).trim();
-    let is_value = part.starts_with(['"', '\'', '$', '@', '`']) || part.starts_with("__");
+    let is_value = part.starts_with(['"', '\'', '$', '@', '`'])
+        || part.starts_with("__")
+        || part.starts_with("qw");
     let is_word = language == Language::Ruby
         && rest.starts_with(' ')
         && part.starts_with(char::is_alphabetic)

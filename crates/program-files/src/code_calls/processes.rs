@@ -6,9 +6,13 @@ use super::places::is_part_of_name;
 use super::scan::{literal, split, until_closed};
 use super::value::Evaluator;
 use super::variables::is_changed;
-use crate::builders::runs_what_it_is_asked;
+use crate::builders::{is_builder, runs_what_it_is_asked};
 use crate::interpreters::Language;
 use crate::line::UNKNOWN;
+use crate::recipe_runners::recipe_request;
+
+/// Longer lines are prose.
+const MAX_ARGUMENTS: usize = 16;
 
 /// What a call that starts a program runs, as lines for a shell.
 pub(super) fn lines_of_call(evaluator: Evaluator<'_>, name: &str, argument: &str) -> Vec<String> {
@@ -71,6 +75,13 @@ pub(super) fn lines_without_calls(evaluator: Evaluator<'_>) -> Vec<CodeCall> {
             .filter(|part| part.ends_with('|'));
         lines.extend(piped.map(str::to_owned));
     }
+    if matches!(language, Language::Perl | Language::Php | Language::Ruby) {
+        lines = lines
+            .iter()
+            .map(|line| evaluator.interpolated(line))
+            .collect();
+    }
+    lines.extend(literal_lines(text));
     lines.retain(|line| !line.is_empty() && line.len() <= MAX_CALL);
     lines.truncate(MAX_CALLS);
     let calls = lines.into_iter().map(|line| CodeCall {
@@ -79,6 +90,25 @@ pub(super) fn lines_without_calls(evaluator: Evaluator<'_>) -> Vec<CodeCall> {
         ..CodeCall::default()
     });
     calls.collect()
+}
+
+/// The literals in a text that ask a program for recipes. Those that are prose ask for recipes that there are not.
+fn literal_lines(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['"', '\'', '`']) {
+        let quote = rest[at..].chars().next().unwrap_or('"');
+        let (line, after) = literal(&rest[at + 1..], quote);
+        let mut words = line.split_whitespace().map(str::to_owned);
+        let program = words.next().unwrap_or_default();
+        let arguments: Vec<String> = words.take(MAX_ARGUMENTS).collect();
+        let asks = !arguments.is_empty() && recipe_request(&program, &arguments).is_some();
+        if asks && !is_builder(&program, &arguments) && lines.len() < MAX_CALLS {
+            lines.push(line);
+        }
+        rest = after;
+    }
+    lines
 }
 
 /// The lists in a text that begin with a program which runs recipes or builds. A list of the names of programs is none.

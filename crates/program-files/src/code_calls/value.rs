@@ -3,7 +3,7 @@
 //! Only what names places and programs is understood: literals, lists, what joins them, the place of the file, variables of
 //! the environment, and variables that are set once. [`UNKNOWN`] stands for the rest.
 
-use super::paths::{constant, join, known_name, own_file, parent, variable_of};
+use super::paths::{EXPANDED, constant, join, known_name, own_file, parent, variable_of};
 use super::places::is_part_of_name;
 use super::scan::{is_quote, literal, skip_blanks, split, until_closed};
 use super::variables::{MAX_DEPTH, Variables};
@@ -151,8 +151,20 @@ impl<'t> Evaluator<'t> {
             return self.named_value(name, "", depth);
         };
         if is_quote(next, self.language) && name.len() <= 2 {
-            let (text, rest) = literal(&rest[1..], next);
-            let text = self.filled_in(&text, name, next, depth);
+            let (text, after) = literal(&rest[1..], next);
+            let mut text = self.filled_in(&text, name, next, depth);
+            let is_raw = name.contains(['r', 'R']);
+            if !is_raw && has_codes(&rest[..rest.len() - after.len()]) {
+                text.push(UNKNOWN);
+            }
+            let rest = skip_blanks(after, self.language);
+            if rest.starts_with(['"', '\''])
+                && matches!(self.language, Language::Python | Language::Ruby)
+            {
+                // Literals beside each other are one.
+                let other = self.term(rest, depth);
+                return Value::Text(text).joined_to('+', other);
+            }
             return self.with_members(Value::Text(text), rest, depth);
         }
         if !name.is_empty() {
@@ -315,6 +327,9 @@ impl<'t> Evaluator<'t> {
                     .map_or(UNKNOWN.to_string(), |base| parent(base));
                 Value::Text(join(&[base, first.unwrap_or_default()], true))
             }
+            (Value::Name(_), "sprintf" | "format") => {
+                Value::Text(first.unwrap_or_default()).and_more()
+            }
             (Value::Name(_), "list" | "tuple") if arguments.is_some() => Value::List(words),
             (Value::Name(place), "join") if self.language != Language::Python => {
                 let resets = !["path", "posix", "File"].contains(&place.as_str());
@@ -341,6 +356,12 @@ impl<'t> Evaluator<'t> {
             (value, name) if words.is_empty() && SAME.contains(&name) => value,
             (value, _) => value.and_more(),
         }
+    }
+
+    /// A text between other quotes, with the values that stand in it.
+    pub(super) fn interpolated(self, text: &str) -> String {
+        let filled = self.filled_in(text, "", '"', MAX_DEPTH);
+        filled.replace(EXPANDED, "")
     }
 
     /// A literal with the values that stand in it.
@@ -433,6 +454,15 @@ const SAME: [&str; 16] = [
     "trim",
 ];
 
+/// Whether escapes in a literal are characters by their numbers.
+fn has_codes(literal: &str) -> bool {
+    let escapes = literal.split('\\').skip(1);
+    { escapes }.any(|rest| {
+        rest.starts_with(['x', 'u', 'U', 'N', 'o'])
+            || rest.starts_with(|c: char| c.is_ascii_digit())
+    })
+}
+
 /// The name and the value of a named argument.
 pub(super) fn named(element: &str) -> Option<(&str, &str)> {
     let element = element.trim_start().trim_start_matches(['"', '\'', ':']);
@@ -449,7 +479,7 @@ pub(super) fn named(element: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::code_calls::paths::{EXPANDED, OWN_FOLDER};
+    use crate::code_calls::paths::OWN_FOLDER;
 
     #[track_caller]
     fn check(language: Language, text: &str, expected: &str) {
@@ -472,6 +502,7 @@ mod tests {
             (Python, "\"sub\"", "sub"),
             (Python, "r\"sub\"", "sub"),
             (Python, "Path(\"sub\")", "sub"),
+            (Python, "'s' 'ub'", "sub"),
             (Python, "D = \"sub\"  # here\n\nD", "sub"),
             (Python, "D = \"sub\"\n\nf\"{D}/x\"", "sub/x"),
             (
@@ -538,6 +569,7 @@ mod tests {
         use Language::{JavaScript, Perl, Python, Ruby};
         for (language, text, expected) in [
             (Python, "d", "?"),
+            (Python, r"'\x73ub'", "x73ub?"),
             (Python, "sys.argv[1]", "?"),
             (Python, "data['cwd']", "?"),
             (Python, "open('d').read()", "?"),
