@@ -26,7 +26,7 @@ use names::{
 use own_functions::own_functions;
 pub(crate) use paths::OWN_FOLDER;
 use places::{argument, is_comment, is_name_here};
-use processes::{lines_of_call, lines_without_calls, quoted};
+use processes::{lines_of_call, lines_without_calls};
 use scan::{enclosing_call, until_closed};
 use value::Evaluator;
 use variables::{MAX_DEPTH, Variables};
@@ -71,6 +71,21 @@ pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<Co
         reader.found.extend(lines_without_calls(evaluator));
     }
     reader.finish(unknown_folder)
+}
+
+/// The changes of the folder of the process in a text, as lines for a shell.
+pub(crate) fn process_moves(text: &str, language: Language) -> String {
+    if matches!(language, Language::Other | Language::Shell) {
+        return String::new();
+    }
+    let variables = Variables::default();
+    let changes = folder_changes(Evaluator {
+        text,
+        language,
+        variables: &variables,
+    });
+    let moves = changes.iter().filter(|change| change.is_of_process);
+    moves.map(FolderChange::as_line).collect()
 }
 
 /// Reads the calls of a text.
@@ -216,10 +231,7 @@ impl<'t> CallReader<'t> {
 
 /// Lets lines begin with changes of the folder.
 fn move_lines(lines: &mut [String], changes: &[FolderChange]) {
-    let changes = changes
-        .iter()
-        .map(|change| format!("cd {}\n", quoted(&change.folder)));
-    let changes: String = changes.collect();
+    let changes: String = changes.iter().map(FolderChange::as_line).collect();
     lines
         .iter_mut()
         .for_each(|line| line.insert_str(0, &changes));

@@ -103,6 +103,11 @@ fn rules(text: &str) -> Vec<Recipe> {
         ));
         own.push('\n');
     }
+    let computes_file = |line: &str| names_recipes_elsewhere(line) && line.contains("$(shell");
+    if text.lines().any(computes_file) {
+        // Nobody knows which recipes these are, as with this option.
+        all[0].lines.push_str("make --eval\n");
+    }
     if text.lines().any(names_recipes_elsewhere) || all.iter().any(Recipe::has_computed_needs) {
         all.iter_mut()
             .for_each(|recipe| recipe.is_always_run = true);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::awk;
 use crate::candidates::Candidates;
-use crate::code_calls::{CodeCall, OWN_FOLDER, calls};
+use crate::code_calls::{CodeCall, OWN_FOLDER, calls, process_moves};
 use crate::finder::Finder;
 use crate::found_files::{BESIDE, FOLLOWED, MAX_FILES, ProgramFile, ProgramFiles};
 use crate::git_settings::{GitPlaces, READING_GIT, git_settings};
@@ -18,11 +18,14 @@ use crate::known_programs::{base_name, has_code_ending, is_data};
 use crate::line::read_line;
 use crate::program_file::{is_path, may_be_run};
 use crate::recipes::{lines_to_run, recipes_in, recipes_of};
+use crate::script_places::with_known_places;
 
 /// Longer texts are not read; their hashes count all the same.
 const MAX_TEXT: u64 = 8 * 1024 * 1024;
 /// Longer words name no file.
 const MAX_WORD: usize = 256;
+/// The limit on lines of code that are read again in the folders of other code.
+const MAX_MOVED: usize = 1024;
 /// The limit on the folders that a text names.
 const MAX_INNER: usize = 16;
 /// The first files of a folder that is imported.
@@ -50,6 +53,9 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
         recipe_files: Vec::new(),
         uncertain: Vec::new(),
         run_by: Vec::new(),
+        moves: Vec::new(),
+        code_lines: Vec::new(),
+        moved: BTreeSet::new(),
         source: PathBuf::new(),
     };
     // What the search path finds elsewhere is installed.
@@ -76,6 +82,7 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
         }
         index += 1;
         if index == found.count() {
+            reader.moved_lines(found);
             reader.recipes(found);
             reader.git(found);
         }
@@ -117,6 +124,12 @@ struct ReferenceReader<'a> {
     uncertain: Vec<(PathBuf, String)>,
     /// Files, and what they run.
     run_by: Vec<(PathBuf, PathBuf)>,
+    /// Code that changes the folder of its process, and the lines that do.
+    moves: Vec<(PathBuf, String)>,
+    /// Code that starts programs, and the lines that do.
+    code_lines: Vec<(PathBuf, String)>,
+    /// Which of both have been read together.
+    moved: BTreeSet<(usize, usize)>,
     /// The file that is read.
     source: PathBuf,
 }
@@ -175,7 +188,14 @@ impl ReferenceReader<'_> {
         let bases: Vec<PathBuf> = folders.take(MAX_INNER).collect();
         for line in calls.iter().flat_map(|call| &call.lines) {
             self.read_script(line, folder, true, found);
+            self.code_lines.push((path.to_path_buf(), line.clone()));
         }
+        let moves = process_moves(&text, language);
+        if !moves.is_empty() {
+            let moves = with_known_places(&moves, folder);
+            self.moves.push((path.to_path_buf(), moves));
+        }
+        self.imports(&text, language, path, folder);
         calls
             .iter()
             .for_each(|call| self.call(call, language, (folder, &bases), found));
@@ -188,6 +208,49 @@ impl ReferenceReader<'_> {
             self.word(word, folder, found);
             for folder in &inner {
                 self.name(word, folder, found);
+            }
+        }
+    }
+
+    /// The code of the workspace that code imports runs with it.
+    fn imports(&mut self, text: &str, language: Language, path: &Path, folder: &Path) {
+        let lines = text.lines().filter(|line| may_import(line));
+        let words: BTreeSet<&str> = lines.take(MAX_FILES).flat_map(words).collect();
+        let bases = [folder, self.finder.place.cwd];
+        for word in words.into_iter().take(MAX_FILES) {
+            let module = match language {
+                Language::Python => word.trim_start_matches('.').replace('.', "/"),
+                _ => word.to_owned(),
+            };
+            for target in bases.iter().map(|base| base.join(&module)) {
+                for ending in language.module_endings() {
+                    let mut target = target.clone().into_os_string();
+                    target.push(ending);
+                    let target = PathBuf::from(target);
+                    let is_code = codex_mounts::is_file(&target) && target != path;
+                    if is_code && self.finder.is_of_work(&target) {
+                        let real = codex_mounts::canonicalize(&target).ok();
+                        let both = real.into_iter().chain([target]);
+                        self.run_by
+                            .extend(both.map(|target| (path.to_path_buf(), target)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// What code starts while other code has changed the folder of the process.
+    fn moved_lines(&mut self, found: &mut ProgramFiles) {
+        for (mover, (by, moves)) in self.moves.clone().into_iter().enumerate() {
+            for (line, (path, text)) in self.code_lines.clone().into_iter().enumerate() {
+                let is_new = path != by && self.moved.len() < MAX_MOVED;
+                if !is_new || !self.moved.insert((mover, line)) {
+                    continue;
+                }
+                let folder = path.parent().unwrap_or(&path).to_path_buf();
+                self.source = path.clone();
+                let text = moves.clone() + &with_known_places(&text, &folder);
+                self.read_script(&text, &folder, true, found);
             }
         }
     }
@@ -493,48 +556,6 @@ impl ReferenceReader<'_> {
     }
 }
 
-/// A script with the folder in it that it finds itself in, and with the names that make has for itself.
-fn with_known_places(text: &str, folder: &Path) -> String {
-    const OWN_FOLDERS: [&str; 9] = [
-        "$(dirname \"$0\")",
-        "$(dirname $0)",
-        "$(dirname -- \"$0\")",
-        "$(dirname \"${BASH_SOURCE[0]}\")",
-        "$(dirname -- \"${BASH_SOURCE[0]}\")",
-        "$(dirname \"$BASH_SOURCE\")",
-        "${0%/*}",
-        "${BASH_SOURCE%/*}",
-        "${BASH_SOURCE[0]%/*}",
-    ];
-    let folder = folder.display().to_string();
-    let mut text = text.replace("$(MAKE)", "make").replace("${MAKE}", "make");
-    text = text.replace("$( ", "$(").replace(" )", ")");
-    for own in ["\"$0\"", "$0", "\"${BASH_SOURCE[0]}\"", "\"$BASH_SOURCE\""] {
-        for real in ["readlink -f", "realpath"] {
-            text = text.replace(&format!("$({real} {own})"), "$0");
-        }
-    }
-    for own in OWN_FOLDERS {
-        text = text.replace(own, &folder);
-    }
-    for rest in [
-        "&& pwd",
-        "&& pwd -P",
-        ">/dev/null 2>&1 && pwd",
-        "> /dev/null && pwd",
-        "; pwd",
-    ] {
-        for quoted in [
-            format!("\"{folder}\" "),
-            format!("{folder} "),
-            format!("-- \"{folder}\" "),
-        ] {
-            text = text.replace(&format!("$(cd {quoted}{rest})"), &folder);
-        }
-    }
-    text
-}
-
 /// What a package means by its own name and by names with `#`, if a text has such a name.
 fn own_targets(manifest: &Path, text: &str) -> Vec<String> {
     let package = text_of(manifest).and_then(|text| serde_json::from_str(&text).ok());
@@ -593,6 +614,16 @@ fn names_interpreter(text: &str) -> bool {
     let text = if first.starts_with("#!") { rest } else { text };
     let mut names = words(text).map(base_name);
     names.any(|name| name != "source" && is_interpreter(name))
+}
+
+/// Whether a line of code may import other code.
+fn may_import(line: &str) -> bool {
+    let line = line.trim_start();
+    let begins = ["from ", "import ", "include", "load ", "require", "use "];
+    begins.iter().any(|word| line.starts_with(word))
+        || ["import(", "require(", " from "]
+            .iter()
+            .any(|word| line.contains(word))
 }
 
 /// The text of a file, if it is one.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::paths::{EXPANDED, OWN_FOLDER};
+use super::paths::{EXPANDED, OWN_FOLDER, quoted};
 use super::places::{begins_statement, is_comment, is_part_of_name};
 use super::scan::{is_quote, statement, until_closed, until_separated};
 use super::value::Evaluator;
@@ -36,6 +36,11 @@ impl FolderChange {
     pub(super) fn moves_process_elsewhere(&self) -> bool {
         let has_variable = || self.folder.replace(OWN_FOLDER, "").contains(EXPANDED);
         self.is_of_process && (!self.is_known() || has_variable())
+    }
+
+    /// It as a line for a shell.
+    pub(super) fn as_line(&self) -> String {
+        format!("cd {}\n", quoted(&self.folder))
     }
 
     /// It as the code has it, for people.

@@ -93,3 +93,13 @@ pub(super) fn join(parts: &[String], resets: bool) -> String {
     }
     joined
 }
+
+/// A word in quotes, except for what a shell expands.
+pub(super) fn quoted(word: &str) -> String {
+    let parts = word.split(EXPANDED).enumerate();
+    let parts = parts.map(|(index, part)| match index % 2 {
+        0 => format!("'{}'", part.replace('\'', "'\\''")),
+        _ => format!("\"{part}\""),
+    });
+    parts.collect()
+}

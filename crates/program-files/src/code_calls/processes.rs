@@ -1,7 +1,7 @@
 //! The programs that code starts, as lines for a shell.
 
 use super::code_call::{CodeCall, MAX_CALL, MAX_CALLS};
-use super::paths::EXPANDED;
+use super::paths::{EXPANDED, quoted};
 use super::places::is_part_of_name;
 use super::scan::{literal, split, until_closed};
 use super::value::Evaluator;
@@ -187,16 +187,6 @@ fn quoted_line(words: &[String]) -> Option<String> {
             .collect::<Vec<_>>()
             .join(" "),
     )
-}
-
-/// A word in quotes, except for what a shell expands.
-pub(super) fn quoted(word: &str) -> String {
-    let parts = word.split(EXPANDED).enumerate();
-    let parts = parts.map(|(index, part)| match index % 2 {
-        0 => format!("'{}'", part.replace('\'', "'\\''")),
-        _ => format!("\"{part}\""),
-    });
-    parts.collect()
 }
 
 /// A line with what a shell expands.

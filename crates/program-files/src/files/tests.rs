@@ -1912,6 +1912,57 @@ fn what_runs_in_a_folder_that_code_changes_to_cannot_be_rewritten() {
 }
 
 #[test]
+fn what_runs_in_a_folder_that_other_code_changes_to_cannot_be_rewritten() {
+    for (line, files) in [
+        (
+            "python3 a.py",
+            [
+                "a.py: import helper\nhelper.go('s' + 'ub')\n",
+                "helper.py: import os\ndef go(d):\n  os.chdir(d)\n  os.system('make z')\n",
+            ],
+        ),
+        (
+            "python3 a.py",
+            [
+                "a.py: import os, helper\nos.chdir('s' + 'ub')\nhelper.go()\n",
+                "helper.py: import os\ndef go():\n  os.system('make z')\n",
+            ],
+        ),
+        (
+            "python3 a.py",
+            [
+                "a.py: import os, helper\nos.chdir(d)\nhelper.go()\n",
+                "helper.py: import os\ndef go():\n  os.system('make z')\n",
+            ],
+        ),
+        (
+            "node a.js",
+            [
+                "a.js: process.chdir(d); require('./b')\n",
+                "b.js: require('child_process').execSync('make z')\n",
+            ],
+        ),
+        (
+            "perl a.pl",
+            [
+                "a.pl: use lib '.'; use B; B::go('s' . 'ub');\n",
+                "B.pm: package B; sub go { chdir $_[0]; system 'make z'; } 1;\n",
+            ],
+        ),
+    ] {
+        let files = [&files[..], &RECIPE_BELOW[..]].concat();
+        check_rewritten(line, &files, "sub/h.sh");
+    }
+}
+
+#[test]
+fn recipes_of_a_file_that_a_makefile_computes_cannot_be_rewritten() {
+    let rules = "Makefile: include $(shell cat place)/rules\n";
+    let files = [rules, "sub/rules: z:\n\tsh sub/h.sh\n", "sub/h.sh"];
+    check_rewritten("make z", &files, "sub/h.sh");
+}
+
+#[test]
 fn what_code_in_a_line_changes_to_cannot_be_rewritten() {
     for line in [
         "python3 -c \"import os; os.chdir('sub'); os.system('make z')\"",
