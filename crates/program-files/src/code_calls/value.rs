@@ -195,6 +195,7 @@ impl<'t> Evaluator<'t> {
                 Value::Name(name.to_owned())
             }
             None => match self.variable(name) {
+                Some((value, _)) if is_module(value) => Value::Name(name.to_owned()),
                 Some((value, true)) => self.value(value, depth - 1).and_more(),
                 Some((value, false)) => self.value(value, depth - 1),
                 None => Value::Name(name.to_owned()),
@@ -454,6 +455,13 @@ const SAME: [&str; 16] = [
     "trim",
 ];
 
+/// Whether an expression of JavaScript is a module.
+fn is_module(value: &str) -> bool {
+    let inner = value.trim().strip_prefix("require(");
+    let name = inner.and_then(|inner| inner.strip_suffix(')'));
+    name.is_some_and(|name| !name.contains(['(', ')']))
+}
+
 /// Whether escapes in a literal are characters by their numbers.
 fn has_codes(literal: &str) -> bool {
     let escapes = literal.split('\\').skip(1);
@@ -549,6 +557,11 @@ mod tests {
                 "./sub",
             ),
             (JavaScript, "const d = __dirname + '/sub';\n\nd", "OWN/sub"),
+            (
+                JavaScript,
+                "const p = require('path');\n\np.resolve(__dirname)",
+                "OWN",
+            ),
             (JavaScript, "process.env.ROOT", "${ROOT:-?}"),
             (Ruby, "File.join(__dir__, 'sub')", "OWN/sub"),
             (Ruby, "File.expand_path('../sub', __FILE__)", "OWN/sub"),

@@ -2035,6 +2035,11 @@ fn code_that_runs_nothing_of_the_folder_that_it_changes_to_is_known() {
             "python3 a.py",
             "app.run(debug=True)\nasyncio.run(main(path))",
         ),
+        (
+            "node a.js",
+            "const path = require('path'); const root = path.resolve(__dirname);\n\
+             execSync('make z', { cwd: root, stdio: 'pipe' })",
+        ),
         ("node a.js", "process.chdir(d)\nexecSync('ruff check')"),
         (
             "node a.js",
