@@ -1,5 +1,6 @@
 //! Which files are hidden from models and their commands.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_hidden_files::{HiddenFiles, PatternError, PatternList, PatternOwner};
@@ -12,6 +13,8 @@ use crate::schema::ConfigFile;
 /// The patterns of hidden files. Each was checked.
 #[derive(Clone, Debug)]
 pub struct SecretSettings {
+    /// The home folder of the user, if the built-in list applies. The list is made when it is needed.
+    built_in: Option<PathBuf>,
     lists: Vec<Arc<PatternList>>,
     /// Whether settings name files.
     pub has_patterns: bool,
@@ -31,16 +34,11 @@ impl SecretSettings {
             let mut all = requirements.secrets.iter();
             all.any(|required| choice(&required.value))
         };
+        let has_built_in =
+            own.built_in.unwrap_or(true) || required(|required| required.built_in == Some(true));
+        // Without a home folder there is nothing in it.
+        let built_in = home.filter(|_| has_built_in).map(Path::to_owned);
         let mut lists = Vec::new();
-        if own.built_in.unwrap_or(true) || required(|required| required.built_in == Some(true)) {
-            // Without a home folder there is nothing in it.
-            let built_in = home.map(PatternList::built_in);
-            lists.extend(
-                built_in
-                    .transpose()
-                    .map_err(|error| invalid("built_in", &error))?,
-            );
-        }
         let patterns = own.deny_read.unwrap_or_default();
         let has_patterns = !patterns.is_empty();
         let list = PatternList::of_settings(PatternOwner::Settings, &patterns, home);
@@ -55,6 +53,7 @@ impl SecretSettings {
             lists.push(list.into());
         }
         Ok(Self {
+            built_in,
             lists,
             has_patterns,
             unknown: None,
@@ -64,9 +63,15 @@ impl SecretSettings {
     /// For one session, or for commands without one.
     #[must_use]
     pub fn hidden_files(&self) -> HiddenFiles {
-        match &self.unknown {
-            Some(problem) => HiddenFiles::unknown(problem),
-            None => HiddenFiles::new(self.lists.clone()),
+        if let Some(problem) = &self.unknown {
+            return HiddenFiles::unknown(problem);
+        }
+        let built_in = self.built_in.as_deref().map(PatternList::built_in);
+        match built_in.transpose() {
+            Ok(built_in) => {
+                HiddenFiles::new(built_in.into_iter().chain(self.lists.clone()).collect())
+            }
+            Err(error) => HiddenFiles::unknown(&error.to_string()),
         }
     }
 }

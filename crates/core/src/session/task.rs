@@ -59,7 +59,9 @@ impl SessionActor {
         let known = snapshot_of(&scope, &conversation);
         *self.context.last_request.lock() = Some(known);
         let span = tracing::debug_span!("turn", id = %scope.settings.id);
-        let task = tokio::spawn(body(scope.clone(), *conversation).instrument(span));
+        // It is large, and would be copied several times.
+        let work = Box::pin(body(scope.clone(), *conversation).instrument(span));
+        let task = tokio::spawn(work);
         self.state = SessionState::Running(Box::new(RunningTask { kind, scope, task }));
         self.place_notices();
     }
