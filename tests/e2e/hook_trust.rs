@@ -121,12 +121,44 @@ async fn decisions_count_in_open_threads_at_once() {
     check(&mut hooked, 0).await;
     fs::write(&file, &before).unwrap();
     check(&mut hooked, 2).await;
+    // Hooks that are taken out, of either file.
+    let hooks = hooked.home.path().join("hooks.json");
+    let one = json!({ "hooks": { "Stop": hook("true") } });
+    fs::write(&hooks, one.to_string()).unwrap();
+    check(&mut hooked, 1).await;
+    fs::remove_file(&hooks).unwrap();
+    check(&mut hooked, 0).await;
+    fs::write(&hooks, both.to_string()).unwrap();
+    check(&mut hooked, 2).await;
     decide(
         &mut hooked.server,
         |_| json!({ "trusted_hash": "sha256:other" }),
     )
     .await;
     check(&mut hooked, 0).await;
+    hooked.server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn hook_that_is_taken_out_of_the_settings_runs_no_more() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = untrusted_home(&model);
+    let file = home.path().join("config.toml");
+    let without = fs::read_to_string(&file).unwrap();
+    let table =
+        "\n[[hooks.UserPromptSubmit]]\nhooks = [{ type = \"command\", command = \"echo a\" }]\n";
+    fs::write(&file, without.clone() + table).unwrap();
+    let mut hooked = Hooked::start(model, home).await;
+    let thread = hooked.thread.clone();
+    decide(&mut hooked.server, trusted).await;
+    assert_eq!(runs_in(&mut hooked, &thread).await, 1);
+    let decided = fs::read_to_string(&file).unwrap();
+    let (before, rest) = decided.split_once("[[hooks.UserPromptSubmit]]").unwrap();
+    let (_, after) = rest.split_once("}]\n").unwrap();
+    fs::write(&file, format!("{before}{after}")).unwrap();
+    assert_eq!(runs_in(&mut hooked, &thread).await, 0);
+    fs::write(&file, &decided).unwrap();
+    assert_eq!(runs_in(&mut hooked, &thread).await, 1);
     hooked.server.finish().await.unwrap();
 }
 

@@ -1,12 +1,13 @@
 //! What the user decides about the hooks of a thread, while it is open.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_app_server::{Configuration, RequestedSettings};
 use codex_config::{ConfigError, RequestParams};
 use codex_core::HookDecisionSource;
-use codex_hooks::HookDecisions;
+use codex_hooks::{HOOKS_FILE, HookDecisions, HookPlace};
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
@@ -15,8 +16,8 @@ use crate::{hooks, plugin_sources};
 /// A larger file of settings is not compared; the decisions stay then.
 const MAX_FILE: u64 = 16 << 20;
 
-/// The decisions in the user's file of settings. It is read for each event, and what follows from it is worked out when it
-/// has changed, whoever changed it.
+/// The decisions in the user's file of settings, and which hooks the user has at all. The files are read for each event, and
+/// what follows from them is worked out when one has changed, whoever changed it.
 #[derive(Debug)]
 pub(crate) struct LiveHookDecisions {
     configuration: Arc<Configuration>,
@@ -26,25 +27,29 @@ pub(crate) struct LiveHookDecisions {
     known: Mutex<KnownDecisions>,
 }
 
-/// The user's file of settings.
-pub(crate) fn user_file(configuration: &Configuration) -> Option<Vec<u8>> {
-    codex_regular_file::read(&configuration.user_file(), MAX_FILE).ok()
+/// The user's file of settings, and the one with hooks beside it; none where one cannot be read.
+pub(crate) type UserFiles = [Option<Vec<u8>>; 2];
+
+pub(crate) fn user_files(configuration: &Configuration) -> UserFiles {
+    let settings = configuration.user_file();
+    let hooks = settings.with_file_name(HOOKS_FILE);
+    [settings, hooks].map(|file| codex_regular_file::read(&file, MAX_FILE).ok())
 }
 
 #[derive(Debug)]
 struct KnownDecisions {
-    /// The file that they are from; none if it could not be read.
-    file: Option<Vec<u8>>,
+    /// What they are from.
+    files: UserFiles,
     decisions: Arc<HookDecisions>,
 }
 
 impl LiveHookDecisions {
-    /// Those of a thread with these settings. The file was read before them.
+    /// Those of a thread with these settings. The files were read before them.
     pub(crate) fn new(
         configuration: &Arc<Configuration>,
         cwd: &Path,
         settings: &RequestedSettings,
-        file: Option<Vec<u8>>,
+        files: UserFiles,
         decisions: HookDecisions,
     ) -> Self {
         Self {
@@ -53,7 +58,7 @@ impl LiveHookDecisions {
             overrides: settings.overrides.clone(),
             params: settings.params.clone(),
             known: Mutex::new(KnownDecisions {
-                file,
+                files,
                 decisions: Arc::new(decisions),
             }),
         }
@@ -64,21 +69,32 @@ impl LiveHookDecisions {
             .configuration
             .load(&self.cwd, &self.overrides, &self.params)?;
         let plugins = plugin_sources::enabled(&config);
-        Ok(hooks::decisions(&stack, &plugins, config.features))
+        // Nothing of this runs: what the lines name is not looked at.
+        let place = HookPlace {
+            cwd: &self.cwd,
+            environment: &BTreeMap::new(),
+            may_write: &|_| false,
+            record: None,
+        };
+        let catalog = hooks::catalog(&stack, &[], &config.home, &place);
+        Ok(HookDecisions {
+            defined: Some(catalog.user_definitions()),
+            ..hooks::decisions(&stack, &plugins, config.features)
+        })
     }
 }
 
 impl HookDecisionSource for LiveHookDecisions {
     fn current(&self) -> Arc<HookDecisions> {
         let mut known = self.known.lock();
-        let file = user_file(&self.configuration);
-        if file != known.file {
+        let files = user_files(&self.configuration);
+        if files != known.files {
             match self.load() {
                 Ok(decisions) => known.decisions = Arc::new(decisions),
                 // A file that is being edited: what was decided last holds.
                 Err(error) => tracing::warn!(%error, "decisions about hooks are not read again"),
             }
-            known.file = file;
+            known.files = files;
         }
         Arc::clone(&known.decisions)
     }

@@ -65,6 +65,7 @@ pub(crate) fn decisions(
         trusts_new: features.enabled(Feature::CodexHooks),
         plugins: plugins.iter().map(|plugin| plugin.id.to_string()).collect(),
         states: HookStates::parse(&stack.hook_states()),
+        defined: None,
     }
 }
 

@@ -226,7 +226,7 @@ impl EngineHost {
         let cwd = self
             .configuration
             .folder(settings.cwd.as_deref().unwrap_or_default());
-        let user_file = hook_decisions::user_file(&self.configuration);
+        let user_files = hook_decisions::user_files(&self.configuration);
         let (mut config, layers) =
             self.configuration
                 .load(&cwd, &settings.overrides, &settings.params)?;
@@ -285,7 +285,7 @@ impl EngineHost {
         session.services.plugins = has_plugins.then(|| Arc::clone(&self.plugins));
         let decisions = hooks::decisions(&layers, &plugins, features);
         let decisions =
-            LiveHookDecisions::new(&self.configuration, &cwd, settings, user_file, decisions);
+            LiveHookDecisions::new(&self.configuration, &cwd, settings, user_files, decisions);
         hooks::configure(&mut session, hooks, decisions);
         if let (Some(agents), Some((roles, odd))) = (&mut session.options.agents, roles) {
             agents.roles = roles;

@@ -1,5 +1,6 @@
 //! The hooks of all layers of the settings.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use crate::trust::{HookHash, HookStates, hash_of};
 use crate::usable_handler::UsableHandler;
 
 /// The file with hooks beside a settings file.
-const FILE: &str = "hooks.json";
+pub const HOOKS_FILE: &str = "hooks.json";
 /// The size limit of that file.
 const FILE_LIMIT: u64 = 4 * 1024 * 1024;
 
@@ -81,7 +82,7 @@ pub fn load(
     let mut files = Vec::new();
     for layer in layers {
         let in_file = layer.folder.as_deref().and_then(|folder| {
-            let path = folder.join(FILE);
+            let path = folder.join(HOOKS_FILE);
             Some((read_file(&path, &mut catalog.warnings)?, path))
         });
         let in_table = layer.table.as_ref().and_then(|table| {
@@ -149,6 +150,16 @@ impl HookGroupsFile {
 }
 
 impl HookCatalog {
+    /// What the user's hooks are, whatever their keys and files.
+    #[must_use]
+    pub fn user_definitions(&self) -> BTreeSet<String> {
+        let of_user = self
+            .hooks
+            .iter()
+            .filter(|hook| hook.source == HookSource::User);
+        of_user.map(|hook| hook.definition.clone()).collect()
+    }
+
     fn add(
         &mut self,
         event: HookEventName,
@@ -327,7 +338,7 @@ mod tests {
     impl Folder {
         fn with(text: &str) -> Self {
             let folder = tempfile::tempdir().unwrap();
-            std::fs::write(folder.path().join(FILE), text).unwrap();
+            std::fs::write(folder.path().join(HOOKS_FILE), text).unwrap();
             Self(folder)
         }
 
@@ -527,7 +538,7 @@ mod tests {
         let folder = Folder(tempfile::tempdir().unwrap());
         let catalog = folder.load();
         assert!(catalog.hooks.is_empty() && catalog.warnings.is_empty());
-        std::fs::create_dir(folder.0.path().join(FILE)).unwrap();
+        std::fs::create_dir(folder.0.path().join(HOOKS_FILE)).unwrap();
         assert_eq!(folder.load().warnings.len(), 1);
     }
 
@@ -540,7 +551,7 @@ mod tests {
         let trust = || folder.load_with(&states).hooks[0].trust;
         assert_eq!(trust(), HookTrust::Trusted);
         std::fs::write(
-            folder.0.path().join(FILE),
+            folder.0.path().join(HOOKS_FILE),
             command(json!({ "command": "echo b" })),
         )
         .unwrap();

@@ -20,7 +20,7 @@ mod placeholders;
 mod trust;
 mod usable_handler;
 
-pub use catalog::{HookCatalog, HookLayer, PluginHooks, load};
+pub use catalog::{HOOKS_FILE, HookCatalog, HookLayer, PluginHooks, load};
 pub use hook::{Hook, HookAction, HookPlugin, HookTrust, OnError, scope_of};
 pub use hook_files::{FileCheck, FileProblem, HookFiles, HookPlace};
 pub use input::{

@@ -33,6 +33,8 @@ pub struct HookDecisions {
     pub plugins: BTreeSet<String>,
     /// The decisions about single hooks.
     pub states: HookStates,
+    /// The definitions of the user's hooks, if they were read again since the hooks were: others are gone.
+    pub defined: Option<BTreeSet<String>>,
 }
 
 impl HookDecisions {
@@ -47,6 +49,8 @@ impl HookDecisions {
     pub fn apply(&self, hook: &Hook) -> Option<Hook> {
         let plugin = hook.plugin.as_ref();
         let is_on = self.are_on && plugin.is_none_or(|plugin| self.plugins.contains(&plugin.id));
+        let is_gone = hook.source == HookSource::User
+            && (self.defined.as_ref()).is_some_and(|defined| !defined.contains(&hook.definition));
         let hash = HookHash {
             definition: hook.definition.clone(),
             files: hook.files.content.clone(),
@@ -60,7 +64,7 @@ impl HookDecisions {
             check,
             ..hook.clone()
         };
-        (is_on && hook.may_run(self.trusts_new)).then_some(hook)
+        (is_on && !is_gone && hook.may_run(self.trusts_new)).then_some(hook)
     }
 }
 
