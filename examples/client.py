@@ -20,6 +20,8 @@ server = subprocess.Popen(
     encoding="utf-8",
 )
 ids = itertools.count()
+# What each command or patch would do. Texts of the model are shown with their control characters as escapes.
+known = {}
 APPROVALS = ["item/commandExecution/requestApproval", "item/fileChange/requestApproval"]
 
 
@@ -32,10 +34,21 @@ def messages():
     """What the server says, but for its questions, which are answered."""
     for line in server.stdout:
         message = json.loads(line)
+        if message.get("method") == "item/started":
+            note(message["params"]["item"])
         if "method" in message and "id" in message:
             answer(message)
         else:
             yield message
+    sys.exit("the server has ended")
+
+
+def note(item):
+    if item["type"] == "commandExecution":
+        known[item["id"]] = json.dumps(item["command"])
+    if item["type"] == "fileChange":
+        paths = (json.dumps(change["path"]) for change in item["changes"])
+        known[item["id"]] = f"a patch of {', '.join(paths)}"
 
 
 def answer(request):
@@ -43,7 +56,10 @@ def answer(request):
         error = {"code": -32601, "message": "this client cannot answer that"}
         return send({"id": request["id"], "error": error})
     params = request["params"]
-    word = input(f"{params.get('engineNotice') or ''}\nAllow {params.get('command', 'a patch')}? [y/n] ")
+    command = params.get("command")
+    what = json.dumps(command) if command else known.get(params["itemId"])
+    # What is not known is not allowed.
+    word = what and input(f"{params.get('engineNotice') or ''}\nAllow {what}? [y/n] ")
     send({"id": request["id"], "result": {"decision": "accept" if word == "y" else "decline"}})
 
 

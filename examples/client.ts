@@ -17,6 +17,8 @@ const server = spawn(process.env["CODEX_PATH"] ?? "codex", ["app-server", ...opt
   stdio: ["pipe", "pipe", "inherit"],
 });
 const waiting = new Map<number, (reply: Reply) => void>();
+/** What each command or patch would do. Texts of the model are shown with their control characters as escapes. */
+const known = new Map<string, string>();
 let lastId = 0;
 
 const send = (message: object) => void server.stdin.write(`${JSON.stringify(message)}\n`);
@@ -37,8 +39,11 @@ function reply<M extends keyof ServerRequests>(request: { id: unknown; method: M
 
 async function answer(request: ServerRequest) {
   if (request.method === "item/commandExecution/requestApproval" || request.method === "item/fileChange/requestApproval") {
-    const what = "command" in request.params ? request.params.command : "a patch";
-    const notice = request.params.engineNotice ?? "";
+    const { itemId, engineNotice } = request.params;
+    const command = "command" in request.params ? request.params.command : undefined;
+    const what = command ? JSON.stringify(command) : known.get(itemId);
+    if (what === undefined) return reply(request, { decision: "decline" });
+    const notice = engineNotice ?? "";
     const person = createPrompt({ input: process.stdin, output: process.stdout });
     const word = await person.question(`${notice}\nAllow ${what}? [y/n] `);
     person.close();
@@ -50,6 +55,11 @@ async function answer(request: ServerRequest) {
 
 function show(notification: ServerNotification) {
   if (notification.method === "item/agentMessage/delta") process.stdout.write(notification.params.delta);
+  if (notification.method === "item/started") {
+    const { item } = notification.params;
+    if (item.type === "commandExecution") known.set(item.id, JSON.stringify(item.command));
+    if (item.type === "fileChange") known.set(item.id, `a patch of ${item.changes.map(({ path }) => JSON.stringify(path)).join(", ")}`);
+  }
   if (notification.method === "item/completed") process.stdout.write(`\n[${notification.params.item.type}]\n`);
   if (notification.method === "turn/completed") {
     console.log(notification.params.turn.error?.message ?? notification.params.turn.status);

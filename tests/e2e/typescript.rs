@@ -4,7 +4,6 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::{codex, repository};
@@ -81,20 +80,11 @@ fn types_with_extensions_in_imports_compile_as_modules_of_nodejs() {
     }
 }
 
-/// The types of Node.js, where they are installed beside the compiler.
-fn node_types(compiler: &Path) -> Option<PathBuf> {
-    let types = compiler.parent()?.parent()?.join("@types");
-    types.join("node").is_dir().then_some(types)
-}
-
 #[test]
-#[ignore = "needs a TypeScript compiler with types of Node.js beside it; .ci/run installs them"]
+#[ignore = "needs a TypeScript compiler, and types of Node.js that CODEX_NODE_TYPES names; .ci/run installs them"]
 fn example_client_compiles_and_runs_a_turn() {
     let compiler = std::env::var_os("CODEX_TSC").unwrap_or_else(|| "tsc".into());
-    let Some(types) = node_types(Path::new(&compiler)) else {
-        eprintln!("not run: there are no types of Node.js beside the TypeScript compiler");
-        return;
-    };
+    let types = std::env::var_os("CODEX_NODE_TYPES").unwrap();
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str| folder.path().join(name);
     fs::copy(repository().join("examples/client.ts"), file("client.ts")).unwrap();
@@ -120,34 +110,52 @@ fn example_client_compiles_and_runs_a_turn() {
         let errors = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{resolution}: {errors}");
     }
-    runs_a_turn(Command::new("node").arg(file("client.js")));
+    runs_turns(|| {
+        let mut node = Command::new("node");
+        node.arg(file("client.js"));
+        node
+    });
 }
 
 #[test]
 #[ignore = "needs python3"]
 fn example_client_in_python_runs_a_turn() {
-    runs_a_turn(Command::new("python3").arg(repository().join("examples/client.py")));
+    runs_turns(|| {
+        let mut python = Command::new("python3");
+        python.arg(repository().join("examples/client.py"));
+        python
+    });
 }
 
-/// Runs an example: the person allows the command.
+/// Runs an example twice: the person allows a command, and a patch.
 #[track_caller]
-fn runs_a_turn(client: &mut Command) {
-    let home = tempfile::tempdir().unwrap();
-    let mut running = client
-        .args(["Make a folder.", "--scenario"])
-        .arg(repository().join("scenarios/approve-command.toml"))
-        .env("CODEX_PATH", env!("CARGO_BIN_EXE_codex"))
-        .env("CODEX_HOME", home.path())
-        .current_dir(home.path())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    running.stdin.take().unwrap().write_all(b"y\n").unwrap();
-    let output = running.wait_with_output().unwrap();
-    let shown = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{shown}");
-    assert!(shown.contains("Allow /bin/bash -lc 'mkdir"), "{shown}");
-    assert!(shown.trim_end().ends_with("completed"), "{shown}");
-    assert!(home.path().join("release-notes").is_dir());
+fn runs_turns(client: impl Fn() -> Command) {
+    for (scenario, asked, made) in [
+        (
+            "approve-command",
+            "Allow \"/bin/bash -lc 'mkdir",
+            "release-notes",
+        ),
+        ("approve-patch", "Allow a patch of \"", "USAGE"),
+    ] {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("greet.sh"), "#!/bin/sh\necho \"hello\"\n").unwrap();
+        let mut running = client()
+            .args(["Do it.", "--scenario"])
+            .arg(repository().join(format!("scenarios/{scenario}.toml")))
+            .env("CODEX_PATH", env!("CARGO_BIN_EXE_codex"))
+            .env("CODEX_HOME", home.path())
+            .current_dir(home.path())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        running.stdin.take().unwrap().write_all(b"y\n").unwrap();
+        let output = running.wait_with_output().unwrap();
+        let shown = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{shown}");
+        assert!(shown.contains(asked), "{shown}");
+        assert!(shown.trim_end().ends_with("completed"), "{shown}");
+        assert!(home.path().join(made).exists(), "{shown}");
+    }
 }
