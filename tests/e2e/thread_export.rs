@@ -152,7 +152,7 @@ async fn exported_page_is_a_conversation_with_the_timeline_behind_it() {
             "echo built",
             "Done",
             "two things",
-            "<img src=x onerror=alert(1)> more here",
+            "<img src=x onerror=alert(1)> more (javascript:alert(1)) here",
             "Thanks.",
             "You are welcome.",
         ],
@@ -165,4 +165,9 @@ async fn exported_page_is_a_conversation_with_the_timeline_behind_it() {
     assert!(page.run::<bool>("page.press('Timeline', 'tabs')"));
     assert!(!page.run::<bool>("document.documentElement.classList.contains('reading')"));
     assert_eq!(page.part("conversation"), "");
+    // The overview of the timeline is no way back, the address of the whole page is.
+    page.run::<()>("viewer.select(null)");
+    assert_eq!(page.part("conversation"), "");
+    page.run::<()>("viewer.onAddress()");
+    check_order(&page.part("conversation"), &["Build it", "Thanks."]);
 }

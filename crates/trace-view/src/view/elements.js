@@ -48,6 +48,7 @@ function markdownElement(node, words) {
     made.setAttribute("href", node.link);
     made.setAttribute("rel", "noreferrer");
   }
+  if (node.start !== undefined) made.setAttribute("start", String(node.start));
   return made;
 }
 

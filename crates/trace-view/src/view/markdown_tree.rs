@@ -21,6 +21,9 @@ pub(super) struct MarkdownElement {
     /// Where a link leads. Only addresses of the web are links.
     #[serde(skip_serializing_if = "Option::is_none")]
     link: Option<String>,
+    /// The number of the first item of a list.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start: Option<u64>,
     children: Vec<MarkdownNode>,
 }
 
@@ -31,6 +34,10 @@ pub(super) fn markdown_tree(text: &str) -> Vec<MarkdownNode> {
     let mut tree = TreeBuilder::default();
     for event in Parser::new_ext(text, options) {
         match event {
+            Event::Start(Tag::Link { dest_url, .. }) if !is_of_web(&dest_url) => {
+                tree.start_labelled(&dest_url);
+            }
+            Event::Start(Tag::Image { dest_url, .. }) => tree.start_labelled(&dest_url),
             Event::Start(tag) => tree.start(element(tag)),
             Event::End(_) => tree.end(),
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => tree.text(&text),
@@ -49,12 +56,16 @@ pub(super) fn markdown_tree(text: &str) -> Vec<MarkdownNode> {
 
 /// The element of a tag; none where what is in it stands alone.
 fn element(tag: Tag<'_>) -> Option<MarkdownElement> {
+    let mut start = None;
     let (tag, link) = match tag {
         Tag::Paragraph => ("p", None),
         Tag::Heading { level, .. } => (heading(level), None),
         Tag::BlockQuote(_) => ("blockquote", None),
         Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented) => ("pre", None),
-        Tag::List(Some(_)) => ("ol", None),
+        Tag::List(Some(first)) => {
+            start = Some(first).filter(|first| *first != 1);
+            ("ol", None)
+        }
         Tag::List(None) => ("ul", None),
         Tag::Item => ("li", None),
         Tag::Table(_) => ("table", None),
@@ -63,12 +74,13 @@ fn element(tag: Tag<'_>) -> Option<MarkdownElement> {
         Tag::Emphasis => ("em", None),
         Tag::Strong => ("strong", None),
         Tag::Strikethrough => ("del", None),
-        Tag::Link { dest_url, .. } if is_of_web(&dest_url) => ("a", Some(dest_url.into_string())),
+        Tag::Link { dest_url, .. } => ("a", Some(dest_url.into_string())),
         _ => return None,
     };
     Some(MarkdownElement {
         tag,
         link,
+        start,
         children: Vec::new(),
     })
 }
@@ -91,27 +103,54 @@ fn is_of_web(address: &str) -> bool {
 #[derive(Default)]
 struct TreeBuilder {
     finished: Vec<MarkdownNode>,
-    /// The elements around what comes next; none for those that are left out.
-    open: Vec<Option<MarkdownElement>>,
+    /// The elements around what comes next.
+    open: Vec<MarkdownElement>,
+    /// What has begun and not ended.
+    begun: Vec<Begun>,
+}
+
+/// What the end of a tag ends.
+enum Begun {
+    Element,
+    /// A label without an element, with the address that follows it.
+    Label(String),
+    /// What is in it belongs to the element around it.
+    Nothing,
 }
 
 impl TreeBuilder {
     fn start(&mut self, element: Option<MarkdownElement>) {
-        let is_near = self.open.len() < DEPTH_LIMIT;
-        self.open.push(element.filter(|_| is_near));
+        self.begun.push(match element {
+            Some(element) if self.open.len() < DEPTH_LIMIT => {
+                self.open.push(element);
+                Begun::Element
+            }
+            _ => Begun::Nothing,
+        });
+    }
+
+    /// A link or an image that is shown as text.
+    fn start_labelled(&mut self, address: &str) {
+        self.begun.push(Begun::Label(address.to_owned()));
     }
 
     fn end(&mut self) {
-        if let Some(Some(element)) = self.open.pop() {
-            self.add(MarkdownNode::Element(element));
+        match self.begun.pop() {
+            Some(Begun::Element) => {
+                let ended = self.open.pop().map(MarkdownNode::Element);
+                self.around().extend(ended);
+            }
+            Some(Begun::Label(address)) => self.text(&format!(" ({address})")),
+            Some(Begun::Nothing) | None => {}
         }
     }
 
     fn leaf(&mut self, tag: &'static str, text: &str) {
         let text = (!text.is_empty()).then(|| MarkdownNode::Text(text.to_owned()));
-        self.add(MarkdownNode::Element(MarkdownElement {
+        self.around().push(MarkdownNode::Element(MarkdownElement {
             tag,
             link: None,
+            start: None,
             children: text.into_iter().collect(),
         }));
     }
@@ -125,17 +164,13 @@ impl TreeBuilder {
         }
     }
 
-    fn add(&mut self, node: MarkdownNode) {
-        self.around().push(node);
-    }
-
     fn around(&mut self) -> &mut Vec<MarkdownNode> {
-        let open = self.open.iter_mut().rev().find_map(Option::as_mut);
+        let open = self.open.last_mut();
         open.map_or(&mut self.finished, |element| &mut element.children)
     }
 
     fn finish(mut self) -> Vec<MarkdownNode> {
-        while !self.open.is_empty() {
+        while !self.begun.is_empty() {
             self.end();
         }
         self.finished
@@ -173,6 +208,12 @@ mod tests {
         check("- a\n- [x] b", json!([node("ul", items)]));
         let link = json!({ "tag": "a", "link": "https://a.b/", "children": ["it"] });
         check("[it](https://a.b/)", json!([node("p", json!([link]))]));
+        let item = json!([node("li", json!(["c"]))]);
+        check("1. c", json!([node("ol", item.clone())]));
+        check(
+            "3. c",
+            json!([{ "tag": "ol", "start": 3, "children": item }]),
+        );
     }
 
     #[test]
@@ -183,15 +224,22 @@ mod tests {
             json!(["<script>alert(1)</script>"]),
         );
         check(
-            "[it](javascript:alert(1))",
-            json!([node("p", json!(["it"]))]),
+            "[it](javascript:a)",
+            json!([node("p", json!(["it (javascript:a)"]))]),
         );
-        check("![it](https://a.b/)", json!([node("p", json!(["it"]))]));
+        check(
+            "[it](src/a.rs) is",
+            json!([node("p", json!(["it (src/a.rs) is"]))]),
+        );
+        check(
+            "![it](https://a.b/)",
+            json!([node("p", json!(["it (https://a.b/)"]))]),
+        );
     }
 
     #[test]
     fn deep_nesting_is_flat_from_a_depth_on() {
-        let deep = format!("{}deep", "> ".repeat(10_000));
+        let deep = format!("{}{}deep", "> ".repeat(10_000), "a\n".repeat(10_000));
         let text = serde_json::to_string(&markdown_tree(&deep)).unwrap();
         assert_eq!(text.matches("blockquote").count(), DEPTH_LIMIT);
         assert!(text.contains("deep"));

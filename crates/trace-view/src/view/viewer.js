@@ -141,7 +141,7 @@ class Viewer {
     for (const [key, what] of KEYS) byId("key-list").append(element("dt", "", key), element("dd", "", what));
     byId("split").addEventListener("pointerdown", (event) => this.resize(event));
     addEventListener("keydown", (event) => this.onKey(event));
-    addEventListener("hashchange", () => this.fromAddress());
+    addEventListener("hashchange", () => this.onAddress());
   }
 
   /** What the address names: a span by its kind and id, which are the same in every page of a bundle. */
@@ -149,6 +149,12 @@ class Viewer {
     const place = data.spans.findIndex((_, one) => this.address(one) === location.hash);
     const at = place < 0 ? place : this.details.outcomes.shownBy(place);
     if (at !== this.selected || !this.isShown) this.show(at < 0 ? null : at);
+  }
+
+  /** The reader goes to another address of the page, for example back to the conversation. */
+  onAddress() {
+    this.fromAddress();
+    this.conversation?.setShown(this.selected === null);
   }
 
   address(at) {
@@ -159,7 +165,7 @@ class Viewer {
     const at = place === null ? null : this.details.outcomes.shownBy(place);
     const wanted = at === null ? "" : this.address(at);
     if (location.hash !== wanted) history.pushState(null, "", wanted || "#");
-    this.conversation?.setShown(at === null);
+    if (at !== null) this.conversation?.setShown(false);
     this.show(at);
   }
 
