@@ -189,8 +189,8 @@ impl Config {
         }
         let features = features_of(stack, &tables, request)?;
         let mut warnings = Vec::from_iter(warning::disabled_projects(stack));
-        warnings.extend(warning::unknown_keys(stack, &unknown_keys));
-        lost_restrictions::close(&mut file, &unknown_keys, &mut warnings);
+        let ignored = lost_restrictions::close(&mut file, stack, unknown_keys, &mut warnings);
+        warnings.extend(warning::unknown_keys(stack, &ignored));
         warnings.extend(warning::without_effect(stack));
         warnings.extend(unknown_values);
         warnings.extend(warning::withheld_keys(stack));

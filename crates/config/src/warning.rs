@@ -115,6 +115,12 @@ pub(crate) fn without_effect(stack: &LayerStack) -> impl Iterator<Item = ConfigW
     files(stack).filter_map(move |layer| naming(layer, &keys, "Settings that have no effect here"))
 }
 
+/// The strongest file with a key.
+pub(crate) fn file_with(stack: &LayerStack, names: &KeyNames) -> Option<PathBuf> {
+    let with_key = files(stack).filter(|layer| holds(&layer.table, names));
+    with_key.last().and_then(|layer| layer.source.file())
+}
+
 /// The layers that are files.
 fn files(stack: &LayerStack) -> impl Iterator<Item = &Layer> {
     stack.enabled().filter(|layer| {

@@ -104,7 +104,7 @@ pub(super) fn limits_of_permissions(file: &ConfigFile, env: &Environment) -> Vec
     limits.flatten().collect()
 }
 
-/// Resolves the named permissions, and those that they add to.
+/// Resolves the named permissions, and those that they add to. If one of them has an unknown key, they grant nothing.
 pub(super) fn named_permissions(
     file: &ConfigFile,
     name: &str,
@@ -139,6 +139,7 @@ pub(super) fn named_permissions(
         chain.push((name, permissions));
         next = permissions.extends.as_deref();
     }
+    let is_closed = chain.iter().any(|(_, permissions)| permissions.has_unknown);
     for (name, permissions) in chain.into_iter().rev() {
         let mut own = Vec::new();
         for (path, rule) in permissions.filesystem.iter().flatten() {
@@ -165,6 +166,15 @@ pub(super) fn named_permissions(
                 base.network_limits.push(limit);
             }
         }
+    }
+    if is_closed {
+        // The limits stay: what is closed is no less limited.
+        return Ok(NamedPermissions {
+            files: Vec::new(),
+            workspace_roots: Vec::new(),
+            network: false,
+            ..base
+        });
     }
     if base.files.is_empty() {
         warnings.push(ConfigWarning::new(format!(

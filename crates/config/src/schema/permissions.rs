@@ -24,6 +24,9 @@ pub struct PermissionsFile {
     pub filesystem: Option<BTreeMap<String, FileRule>>,
     /// Rules for the network.
     pub network: Option<NetworkFile>,
+    /// Whether a key is not known, which may be a restriction.
+    #[serde(skip)]
+    pub has_unknown: bool,
 }
 
 /// Access to files.

@@ -491,12 +491,52 @@ fn unknown_keys_of_restrictions_close_what_they_may_restrict() {
         "netwrk.enabled = false",
         "later = 1",
     ] {
-        let text = format!("permissions.p = {{ extends = ':workspace', {key} }}");
-        let (closed, warned) = policy(&text);
-        assert!(warned, "{key}");
-        assert_eq!(closed["type"], "read-only", "{key}");
-        assert_eq!(closed["access"]["type"], "restricted", "{key}: {closed}");
+        let own = format!("permissions.p = {{ extends = ':workspace', {key} }}");
+        let grants = "filesystem = { '/' = 'read', '/w' = 'write' }, workspace_roots = { '/r' = true }, \
+                      network.enabled = true";
+        let extended = format!(
+            "permissions.p = {{ extends = 'm', {grants} }}\n\
+             permissions.m = {{ extends = 'q', {grants} }}\n\
+             permissions.q = {{ extends = ':workspace', {key} }}"
+        );
+        let full = format!(
+            "permissions.p = {{ extends = 'q', filesystem = {{ ':root' = 'write' }}, network.enabled = true }}\n\
+             permissions.q = {{ {key} }}"
+        );
+        let above = format!(
+            "permissions.p = {{ extends = 'q', {grants}, {key} }}\npermissions.q = {{ {grants} }}"
+        );
+        for text in [own, extended, full, above] {
+            let (closed, warned) = policy(&text);
+            assert!(warned, "{text}");
+            assert_eq!(closed["type"], "read-only", "{text}");
+            assert_eq!(closed["access"]["type"], "restricted", "{text}: {closed}");
+            let readable = closed["access"]["readable_roots"].as_array();
+            assert!(readable.is_none_or(Vec::is_empty), "{text}: {closed}");
+            assert_ne!(closed["network_access"], true, "{text}");
+        }
     }
+    let other = "permissions.p = { extends = ':workspace', network.enabled = true }\n\
+                 permissions.q = { extends = 'p', later = 1 }";
+    let (open, warned) = policy(other);
+    assert!(warned && open["network_access"] == true, "{open}");
+
+    let text = "default_permissions = ':workspace'\nmodle = 'm'\npermissions.p.later = 1\n\
+                shell_environment_policy.exlude = ['A']";
+    let (config, _) = load(text);
+    let warnings = config.warnings.iter();
+    let warned: Vec<_> = warnings
+        .map(|warning| (warning.summary.as_str(), warning.path.is_some()))
+        .collect();
+    let of_variables = "The unknown setting `shell_environment_policy.exlude` may be a restriction: commands inherit only \
+                        the variables that most programs need.";
+    let of_permissions = "The unknown setting `permissions.p.later` may be a restriction: the permissions `p`, and those \
+                          that extend them, grant nothing.";
+    let ignored = "Unknown settings are ignored: `modle`";
+    for expected in [of_variables, of_permissions, ignored] {
+        assert!(warned.contains(&(expected, true)), "{warned:?}");
+    }
+    assert_eq!(warned.len(), 3, "{warned:?}");
 }
 
 #[test]
