@@ -3,6 +3,8 @@
 //! Under the rules without a handshake a call is a series of requests: one that needs answers is replied to with the
 //! questions, and the next one brings the answers. Between them no request is open.
 
+use std::collections::HashMap;
+
 use codex_app_server_protocol::ServerRequest;
 use codex_app_server_protocol::v2::FileUpdateChange;
 use codex_json_rpc::{JsonRpcId, Responder};
@@ -31,18 +33,17 @@ pub(crate) struct ActiveCall {
     /// The result, if the turn ended while no request was open.
     result: Option<Value>,
     pub(crate) last_message: String,
-    /// The patch that began last.
-    pub(crate) last_patch: Option<BegunPatch>,
+    /// The patches that have begun and not ended, by item.
+    patches: HashMap<String, BegunPatch>,
     steps: u64,
 }
 
 #[derive(Debug)]
-pub(crate) struct BegunPatch {
-    pub(crate) turn: String,
-    pub(crate) item: String,
-    pub(crate) changes: Vec<FileUpdateChange>,
+struct BegunPatch {
+    turn: String,
+    changes: Vec<FileUpdateChange>,
     /// Whether the client has the event of its begin.
-    pub(crate) is_told: bool,
+    is_told: bool,
 }
 
 #[derive(Debug)]
@@ -67,7 +68,7 @@ impl ActiveCall {
             asked: 0,
             result: None,
             last_message: String::new(),
-            last_patch: None,
+            patches: HashMap::new(),
             steps: 0,
         }
     }
@@ -76,26 +77,35 @@ impl ActiveCall {
         self.request.as_ref()
     }
 
-    /// The changes that a question is about.
-    pub(crate) fn changes_of(&self, question: &ServerRequest) -> Vec<FileUpdateChange> {
-        match (question, &self.last_patch) {
-            (ServerRequest::FileChangeRequestApproval(it), Some(patch))
-                if it.item_id == patch.item =>
-            {
-                patch.changes.clone()
-            }
-            _ => Vec::new(),
-        }
+    pub(crate) fn begin_patch(&mut self, turn: &str, item: &str, changes: &[FileUpdateChange]) {
+        let patch = BegunPatch {
+            turn: turn.to_owned(),
+            changes: changes.to_vec(),
+            is_told: false,
+        };
+        self.patches.insert(item.to_owned(), patch);
     }
 
-    /// The event of the begin of a patch, once: when it is asked about, or when it ends and nobody was asked.
-    pub(crate) fn patch_begin(&mut self, item: &str, auto_approved: bool) -> Option<Event> {
-        let patch = self.last_patch.as_mut()?;
-        if patch.item != item || std::mem::replace(&mut patch.is_told, true) {
-            return None;
-        }
-        let begin = patch_begun(&patch.turn, item, &patch.changes, auto_approved);
-        Some(begin)
+    /// The changes that a question is about; none if they are not known.
+    pub(crate) fn changes_of(&self, question: &ServerRequest) -> Vec<FileUpdateChange> {
+        let ServerRequest::FileChangeRequestApproval(it) = question else {
+            return Vec::new();
+        };
+        let patch = self.patches.get(&it.item_id);
+        patch.map_or_else(Vec::new, |patch| patch.changes.clone())
+    }
+
+    /// The event of the begin of a patch that is asked about, once.
+    pub(crate) fn patch_asked(&mut self, item: &str) -> Option<Event> {
+        let patch = self.patches.get_mut(item)?;
+        let was_told = std::mem::replace(&mut patch.is_told, true);
+        (!was_told).then(|| patch_begun(&patch.turn, item, &patch.changes, false))
+    }
+
+    /// The event of the begin of a patch that has ended, if nobody was asked about it.
+    pub(crate) fn patch_ended(&mut self, item: &str) -> Option<Event> {
+        let patch = self.patches.remove(item)?;
+        (!patch.is_told).then(|| patch_begun(&patch.turn, item, &patch.changes, true))
     }
 
     pub(crate) fn into_request(self) -> Option<ToolCallRequest> {

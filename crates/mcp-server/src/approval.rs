@@ -13,9 +13,6 @@ use serde_json::{Map, Value, json};
 
 use crate::item_events::{engine_changes, parsed, words};
 
-/// How many files a question names.
-const NAMED_FILES: usize = 50;
-
 pub(crate) fn thread_of(question: &ServerRequest) -> Option<&str> {
     use ServerRequest as Q;
     match question {
@@ -25,7 +22,7 @@ pub(crate) fn thread_of(question: &ServerRequest) -> Option<&str> {
     }
 }
 
-/// The params of `elicitation/create`; none for other requests.
+/// The params of `elicitation/create`; none for other requests, and for a patch whose changes are not known.
 ///
 /// `changes` are those of the item that a patch is asked about for.
 pub(crate) fn form(
@@ -59,7 +56,7 @@ pub(crate) fn form(
         }
         Q::FileChangeRequestApproval(it) => Some(json!({
             "message": with_texts(
-                &patch_question(changes),
+                &patch_question(changes)?,
                 question_texts(it.engine_notice.as_deref(), it.reason.as_deref(), None),
             ),
             "requestedSchema": schema,
@@ -76,8 +73,8 @@ pub(crate) fn form(
     }
 }
 
-/// Names the files of a patch, each on a line of its own.
-fn patch_question(changes: &[FileUpdateChange]) -> String {
+/// Names all files of a patch, each on a line of its own. None if there are none: nobody can decide about that.
+fn patch_question(changes: &[FileUpdateChange]) -> Option<String> {
     let line = |change: &FileUpdateChange| {
         let path = quoted(&change.path);
         match &change.kind {
@@ -89,17 +86,13 @@ fn patch_question(changes: &[FileUpdateChange]) -> String {
             } => format!("change {path} and move it to {}", quoted(to)),
         }
     };
-    let count = changes.len();
-    let question = match count {
-        0 => "Allow Codex to change files?".to_owned(),
+    let question = match changes.len() {
+        0 => return None,
         1 => "Allow Codex to change this file?".to_owned(),
-        _ => format!("Allow Codex to change these {count} files?"),
+        count => format!("Allow Codex to change these {count} files?"),
     };
-    let named = changes.iter().take(NAMED_FILES).map(line);
-    let rest = count.saturating_sub(NAMED_FILES);
-    let rest = (rest > 0).then(|| format!("and {rest} more"));
-    let lines = std::iter::once(question).chain(named).chain(rest);
-    lines.collect::<Vec<_>>().join("\n")
+    let lines = std::iter::once(question).chain(changes.iter().map(line));
+    Some(lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// The question, and what is said about it, each on a line of its own.
@@ -193,11 +186,23 @@ mod tests {
         ];
         let expected = "Allow Codex to change these 2 files?\nadd “/w/a”\n\
                         change “/w/b\\u{a}delete \\u{201c}/w/x\\u{201d}” and move it to “/w/c”";
-        assert_eq!(patch_question(&changes), expected);
-        let many = vec![change("/w/a", json!({ "type": "delete" })); NAMED_FILES + 2];
-        let question = patch_question(&many);
-        assert_eq!(question.lines().count(), NAMED_FILES + 2);
-        assert!(question.ends_with("\nand 2 more"), "{question}");
+        assert_eq!(patch_question(&changes).unwrap(), expected);
+        let paths: Vec<_> = (0..1000).map(|number| format!("/w/{number}")).collect();
+        let many = paths.iter();
+        let many = many.map(|path| change(path, json!({ "type": "delete" })));
+        let question = patch_question(&Vec::from_iter(many)).unwrap();
+        let named = question.lines().skip(1);
+        let expected = paths.iter().map(|path| format!("delete “{path}”"));
+        assert!(named.eq(expected), "{question}");
+    }
+
+    #[test]
+    fn a_patch_without_known_changes_is_not_asked_about() {
+        let params = json!({ "threadId": "t", "turnId": "u", "itemId": "c" });
+        let params = serde_json::value::to_raw_value(&params).unwrap();
+        let patch = ServerRequest::read("item/fileChange/requestApproval", Some(&params)).unwrap();
+        assert_eq!(form(&JsonRpcId::Number(7), &patch, &[]), None);
+        assert_eq!(answer(&patch, None).unwrap()["decision"], "decline");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::active_call::{ActiveCall, BegunPatch, CallReply, ToolCallRequest};
+use crate::active_call::{ActiveCall, CallReply, ToolCallRequest};
 use crate::revision::Rules;
 use crate::server::McpAdapter;
 use crate::tools::{ReplyParams, StartParams};
@@ -258,16 +258,11 @@ fn update(
     if let ServerNotification::ItemStarted(it) = notification
         && let ThreadItem::FileChange { id, changes, .. } = &it.item.item
     {
-        call.last_patch = Some(BegunPatch {
-            turn: it.turn_id.clone(),
-            item: id.clone(),
-            changes: changes.clone(),
-            is_told: false,
-        });
+        call.begin_patch(&it.turn_id, id, changes);
     }
     let patch_begin = match notification {
         ServerNotification::ItemCompleted(it) => match &it.item.item {
-            ThreadItem::FileChange { id, .. } => call.patch_begin(id, true),
+            ThreadItem::FileChange { id, .. } => call.patch_ended(id),
             _ => None,
         },
         _ => None,
@@ -348,7 +343,7 @@ pub(crate) async fn answer(server: &McpAdapter, request: &ServerRequest) -> Opti
 
 /// Asks the client, by a request or in the reply to its call. None without an answer.
 async fn ask(server: &McpAdapter, thread: &str, request: &ServerRequest) -> Option<Value> {
-    let (rules, id, changes, events) = {
+    let (rules, form, id, events) = {
         let mut state = server.state();
         let reads_events = state.reads_events;
         let call = state.calls.get_mut(thread)?;
@@ -358,27 +353,32 @@ async fn ask(server: &McpAdapter, thread: &str, request: &ServerRequest) -> Opti
             None => (Rules::Stateless { can_elicit: true }, JsonRpcId::Null),
         };
         let changes = call.changes_of(request);
+        let form = match rules {
+            Rules::Handshake => approval::form(&id, request, &changes),
+            Rules::Stateless { .. } => approval::plain_form(&id, request, &changes),
+        };
         let begin = match request {
-            ServerRequest::FileChangeRequestApproval(it) => call.patch_begin(&it.item_id, false),
+            ServerRequest::FileChangeRequestApproval(it) => call.patch_asked(&it.item_id),
             _ => None,
         };
-        let events = begin.into_iter().chain(events::question(request, &changes));
+        let question = form.as_ref().and(events::question(request, &changes));
+        let events = begin.into_iter().chain(question);
         let events: Vec<_> = events.filter(|_| reads_events).collect();
-        (rules, id, changes, events)
+        (rules, form, id, events)
     };
     match rules {
         Rules::Handshake => {
             for event in events {
                 send_event(server, &id, thread, &event).await;
             }
-            let form = approval::form(&id, request, &changes)?;
+            let form = form?;
             let can_elicit = server.state().can_elicit;
             let asked = server.peer.request::<Value>("elicitation/create", form);
             if can_elicit { asked.await.ok() } else { None }
         }
         Rules::Stateless { can_elicit: false } => None,
         Rules::Stateless { can_elicit: true } => {
-            let form = approval::plain_form(&id, request, &changes)?;
+            let form = form?;
             let (answered, reply) = {
                 let mut state = server.state();
                 state.calls.get_mut(thread)?.ask(thread, form)
