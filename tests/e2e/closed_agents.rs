@@ -121,6 +121,13 @@ async fn a_closed_agent_ends_with_those_below_it_and_stays_closed() {
     let below = "agent `/root/worker/helper` was closed";
     assert_eq!(output_of(&model, "below"), below);
     assert_eq!(output_of(&model, "list"), only_root);
+
+    // Clients are not bound by it.
+    let own = second.call("thread/resume", json!({ "threadId": agents[0] }));
+    own.await.unwrap();
+    model.push(answer("as a thread of its own"));
+    let turn = second.run_turn(&agents[0], "go on").await;
+    assert_eq!(turn["status"], "completed", "{turn}");
     second.finish().await.unwrap();
 }
 
