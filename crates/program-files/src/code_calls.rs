@@ -4,6 +4,7 @@
 //! known as far as it consists of literals, of the place of the file and of functions that read and join paths; a variable
 //! that is set once stands for its value. Everything else is computed.
 
+mod bindings;
 mod code_call;
 mod expression;
 mod folders;

@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use super::paths::{EXPANDED, OWN_FOLDER, quoted};
 use super::places::{begins_statement, is_comment, is_part_of_name};
-use super::scan::{is_quote, statement, until_closed, until_separated};
+use super::scan::{assigns, is_quote, statement, until_closed, until_separated};
 use super::value::Evaluator;
+use super::variables::changes;
 use crate::interpreters::Language;
 use crate::line::UNKNOWN;
 
@@ -100,8 +101,9 @@ impl NamedPlace<'_> {
     /// The folder that it changes to, and whether it does for the whole process.
     fn change(&self) -> Option<(String, bool)> {
         let option = || self.option().map(|folder| (folder, false));
+        let unknown = || (UNKNOWN.to_string(), true);
         if !FUNCTIONS.contains(&self.name) {
-            return option();
+            return option().or_else(|| self.is_set_otherwise().then(unknown));
         }
         if let Some(argument) = self.argument() {
             let words = self.evaluator.words(argument);
@@ -113,7 +115,7 @@ impl NamedPlace<'_> {
         if !OPTIONS.contains(&self.name) {
             return None;
         }
-        option().or_else(|| self.is_mentioned().then(|| (UNKNOWN.to_string(), true)))
+        option().or_else(|| self.is_mentioned().then(unknown))
     }
 
     /// What a function of this name is called with.
@@ -138,13 +140,11 @@ impl NamedPlace<'_> {
     /// The value of an option, of an entry of a dictionary or of a member.
     fn option(&self) -> Option<String> {
         let language = self.evaluator.language;
-        let before = self.before.trim_end_matches(['"', '\'']);
-        let after = self.after.trim_start_matches(['"', '\'']);
+        let before = self.before.trim_end_matches(['"', '\'', '`']);
+        let after = self.after.trim_start_matches(['"', '\'', '`']);
         let is_element = after.starts_with(']') && before.ends_with('[');
         let rest = after.trim_start_matches(']').trim_start();
-        let is_assigned =
-            rest.starts_with('=') && !["==", "=>", "=~"].iter().any(|it| rest.starts_with(it));
-        if is_assigned {
+        if assigns(rest) {
             let value = &rest[1..];
             let expression = until_separated(value, language);
             let ends_with = value[expression.len()..].trim_start();
@@ -157,6 +157,37 @@ impl NamedPlace<'_> {
             return Some(self.evaluator.text(until_separated(value, language)));
         }
         self.is_shorthand().then(|| self.evaluator.text(self.name))
+    }
+
+    /// Whether the folder of a program is set here to what is not known: a member by another operator or by a pattern, a
+    /// name in quotes that a function gets, a function with an argument.
+    fn is_set_otherwise(&self) -> bool {
+        let language = self.evaluator.language;
+        let quotes = ['"', '\'', '`'];
+        let is_quoted = self.before.ends_with(quotes) && self.after.starts_with(quotes);
+        let length = usize::from(is_quoted);
+        let before = &self.before[..self.before.len() - length];
+        let after = &self.after[length..];
+        let object = before.trim_end_matches(|c| is_part_of_name(c) || c == '.');
+        let is_element = is_quoted && after.starts_with(']') && begins_index(before);
+        if is_element || before.ends_with('.') {
+            let place = object.len()..self.before.len() + self.name.len();
+            let variables = self.evaluator.variables;
+            let rest = after.trim_start_matches([']', ' ', '\t']);
+            if changes(rest) || variables.is_bound(self.evaluator.text, place, language) {
+                return true;
+            }
+        }
+        if is_quoted {
+            return !is_element && is_given(before, after);
+        }
+        let word = before.trim_end().rsplit(|c| !is_part_of_name(c)).next();
+        let is_accessor = word == Some("get") && language == Language::JavaScript;
+        let is_defined = word.is_some_and(|word| ["def", "function", "sub"].contains(&word));
+        let argument = after
+            .strip_prefix('(')
+            .map(|inner| until_closed(inner, language));
+        argument.is_some_and(|it| is_accessor || (!is_defined && !it.trim().is_empty()))
     }
 
     /// Whether an object has the name alone, for the variable of that name.
@@ -189,6 +220,27 @@ impl NamedPlace<'_> {
         let is_member = self.before.ends_with('.') && !self.after.starts_with([':', '.']);
         is_renamed || (!is_import && (is_quoted || is_member))
     }
+}
+
+/// Whether a bracket at the end of a text holds the index of what is before it, and no list.
+fn begins_index(before: &str) -> bool {
+    let indexed = before.strip_suffix('[').unwrap_or_default();
+    indexed.ends_with(|c| is_part_of_name(c) || ")]?.".contains(c))
+}
+
+/// Whether a name in quotes is an argument, the element of a list or the value of a variable. One that a function looks up is
+/// only read.
+fn is_given(before: &str, after: &str) -> bool {
+    const LOOKING_UP: [&str; 5] = ["dig", "fetch", "get", "has", "hasOwnProperty"];
+    let before = before.trim_end();
+    let called = before.strip_suffix('(').unwrap_or_default();
+    let function = called.rsplit(|c| !is_part_of_name(c)).next();
+    let is_looked_up = function.is_some_and(|name| LOOKING_UP.contains(&name));
+    let is_compared = ["==", "!="].iter().any(|sign| {
+        before.strip_suffix('=').unwrap_or(before).ends_with(sign) || before.ends_with(sign)
+    });
+    let is_whole = after.trim_start().starts_with([',', ')', ']', ';']) || after.starts_with('\n');
+    is_whole && before.ends_with(['(', ',', '[', '=']) && !is_looked_up && !is_compared
 }
 
 #[cfg(test)]
@@ -244,6 +296,25 @@ mod tests {
             ),
             (JavaScript, "x({cwd:path.join('a', 'b')})", "a/b"),
             (JavaScript, "o.cwd = d;", "?"),
+            (JavaScript, "o.cwd ??= 'sub'", "?"),
+            (JavaScript, "o['cwd'] ||= d;", "?"),
+            (JavaScript, "o[`cwd`] = d;", "?"),
+            (JavaScript, "[o.cwd] = f();", "?"),
+            (JavaScript, "for (o.cwd of f()) { }", "?"),
+            (JavaScript, "const k = 'cwd';\nx({ [k]: d })", "?"),
+            (JavaScript, "x({ ['cwd']: d })", "?"),
+            (JavaScript, "x({get cwd() { return d } })", "?"),
+            (
+                JavaScript,
+                "Object.defineProperty(o, 'cwd', { value: d })",
+                "?",
+            ),
+            (JavaScript, "Object.fromEntries([['cwd', d]])", "?"),
+            (Python, "kw.setdefault('cwd', d)", "?"),
+            (Python, "setattr(o, 'cwd', d)", "?"),
+            (Python, "o.cwd, x = f()", "?"),
+            (Python, "o.cwd += 'x'", "?"),
+            (Python, "with local.cwd(d):\n  f()", "?"),
             (JavaScript, "cd('sub')", "sub"),
             (Ruby, "Dir.chdir(d) { system 'make' }", "?"),
             (Ruby, "Dir.chdir 'sub' do\nend", "sub"),
@@ -268,6 +339,14 @@ mod tests {
             (Python, "cwd = os.getcwd()\nx = data.get('cwd', '')"),
             (Python, "def f(cwd=None): run(c, cwd=None)"),
             (Python, "# os.chdir(d)"),
+            (Python, "x = os.path.join(o.cwd, d['cwd'], Path.cwd())"),
+            (Python, "y = 'cwd' in d and x == 'cwd' or d.get('cwd')"),
+            (Python, "def cwd(x): return x"),
+            (Python, "x, y = o.cwd, 1\nprint(f'cwd {cwd}', o.cwd)"),
+            (
+                JavaScript,
+                "if (o.cwd) { x(o.cwd, process.cwd( )) }\nconst d = o?.['cwd'] || '.';",
+            ),
             (Python, "from os import chdir"),
             (JavaScript, "const { cwd } = JSON.parse(x); process.cwd();"),
             (JavaScript, "const cwd = d;\nif (cwd === x) f(cwd);"),

@@ -4,6 +4,8 @@ use crate::interpreters::Language;
 
 /// What is longer is not read to its end.
 const MAX_SCAN: usize = 16 * 1024;
+/// How many brackets around a place are looked at.
+const MAX_OPEN: usize = 64;
 
 /// The beginning of a text, up to a length.
 pub(super) fn beginning(text: &str, length: usize) -> &str {
@@ -76,6 +78,102 @@ impl CodeCharacters<'_> {
     }
 }
 
+/// Brackets in a text, and what stands between them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bracket {
+    pub(super) kind: char,
+    /// Where the first of them is.
+    pub(super) open: usize,
+    /// Where the other one is, or the end of the text.
+    pub(super) close: usize,
+    /// The place in the list of the ones around these.
+    parent: Option<usize>,
+}
+
+/// All brackets of a text, in the order in which they open.
+#[derive(Debug)]
+pub(super) struct Brackets(Vec<Bracket>);
+
+impl Brackets {
+    pub(super) fn of(text: &str, language: Language) -> Self {
+        let mut found = Self(Vec::new());
+        let mut innermost = None;
+        let characters = CodeCharacters {
+            text,
+            language,
+            at: 0,
+            depth: 0,
+        };
+        for (at, c, _) in characters {
+            innermost = match c {
+                '(' | '[' | '{' => {
+                    found.0.push(Bracket {
+                        kind: c,
+                        open: at,
+                        close: text.len(),
+                        parent: innermost,
+                    });
+                    Some(found.0.len() - 1)
+                }
+                ')' => found.close('(', at, innermost),
+                ']' => found.close('[', at, innermost),
+                '}' => found.close('{', at, innermost),
+                _ if begins_declaration(text, at) => found.close_lists(at, innermost),
+                _ => innermost,
+            };
+        }
+        found
+    }
+
+    /// Closes the innermost brackets of a kind, and those within them. The innermost ones then.
+    fn close(&mut self, kind: char, at: usize, innermost: Option<usize>) -> Option<usize> {
+        let around = |from: Option<usize>| {
+            std::iter::successors(from, |place| self.0[*place].parent).take(MAX_OPEN)
+        };
+        let closed = around(innermost).find(|place| self.0[*place].kind == kind);
+        let Some(closed) = closed else {
+            return innermost;
+        };
+        let within: Vec<usize> = around(innermost)
+            .take_while(|place| *place >= closed)
+            .collect();
+        for place in within {
+            self.0[place].close = at;
+        }
+        self.0[closed].parent
+    }
+
+    /// Closes what holds no statements. A quote in a pattern may have hidden its end.
+    fn close_lists(&mut self, at: usize, innermost: Option<usize>) -> Option<usize> {
+        let mut innermost = innermost;
+        while let Some(place) = innermost.filter(|place| self.0[*place].kind != '{') {
+            self.0[place].close = at;
+            innermost = self.0[place].parent;
+        }
+        innermost
+    }
+
+    /// The innermost brackets around a place.
+    pub(super) fn around(&self, at: usize) -> Option<Bracket> {
+        let last = self.0.partition_point(|bracket| bracket.open < at);
+        let mut place = last.checked_sub(1);
+        while let Some(bracket) = place.and_then(|place| self.0.get(place)) {
+            if bracket.close > at {
+                return Some(*bracket);
+            }
+            place = bracket.parent;
+        }
+        None
+    }
+}
+
+/// Whether a line begins here with a word that begins a statement, and nothing else.
+fn begins_declaration(text: &str, at: usize) -> bool {
+    const WORDS: [&str; 6] = ["const ", "def ", "import ", "let ", "return ", "var "];
+    WORDS.iter().any(|word| text[at..].starts_with(word))
+        && text[..at].trim_end_matches([' ', '\t']).ends_with('\n')
+}
+
 pub(super) fn is_quote(c: char, language: Language) -> bool {
     matches!(c, '"' | '\'') || (c == '`' && language != Language::Python)
 }
@@ -87,6 +185,32 @@ fn characters(text: &str, language: Language) -> CodeCharacters<'_> {
         at: 0,
         depth: 0,
     }
+}
+
+/// Whether a comma of a text is in no brackets that open in it.
+pub(super) fn has_comma(text: &str, language: Language) -> bool {
+    characters(text, language).any(|(_, c, depth)| c == ',' && depth <= 0)
+}
+
+/// What a text has before the first sign that assigns, in the same statement and in the same brackets.
+pub(super) fn before_assignment(text: &str, language: Language) -> Option<&str> {
+    for (at, c, depth) in characters(text, language) {
+        let before = &text[..at];
+        let is_continued = before.trim_end_matches([' ', '\t']).ends_with([',', '\\']);
+        if depth < 0 || c == ';' || (c == '\n' && !is_continued) {
+            return None;
+        }
+        let assigns = c == '=' && depth == 0 && assigns(&text[at..]);
+        if assigns && !before.ends_with(['=', '!', '<', '>']) {
+            return Some(before);
+        }
+    }
+    None
+}
+
+/// Whether a text begins with a sign that assigns.
+pub(super) fn assigns(text: &str) -> bool {
+    text.starts_with('=') && !["==", "=>", "=~"].iter().any(|it| text.starts_with(it))
 }
 
 /// A text up to the bracket that closes one before it.

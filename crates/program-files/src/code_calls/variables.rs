@@ -1,16 +1,21 @@
 //! Variables of code: what they are set to, as far as that is one value.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
+use std::ops::Range;
 
+use super::bindings::is_bound;
 use super::places::is_part_of_name;
-use super::scan::statement;
+use super::scan::{Brackets, assigns, statement};
 use crate::interpreters::Language;
 
 /// How deeply variables stand for values.
 pub(super) const MAX_DEPTH: usize = 6;
 /// How many bytes are searched for variables. What is left after that is not known.
 const MAX_SEARCHED: usize = 64 * 1024 * 1024;
+/// A variable that is used more often is not known.
+const MAX_USES: usize = 1024;
+
 /// The variables that have been looked for.
 #[derive(Default)]
 pub(super) struct Variables<'t> {
@@ -18,6 +23,8 @@ pub(super) struct Variables<'t> {
     values: RefCell<HashMap<String, Option<(&'t str, bool)>>>,
     /// How many bytes have been searched.
     searched: Cell<usize>,
+    /// The brackets of the text.
+    brackets: OnceCell<Brackets>,
 }
 
 impl<'t> Variables<'t> {
@@ -36,36 +43,47 @@ impl<'t> Variables<'t> {
             return None;
         }
         self.searched.set(searched);
-        let value = value_of(text, name, language);
+        let value = value_of(text, self.brackets(text, language), name, language);
         let value = value.map(|value| (value, is_changed(text, name)));
         self.values.borrow_mut().insert(name.to_owned(), value);
         value
     }
+
+    /// Whether a name at a place of the text gets a value there by more than `name = value`.
+    pub(super) fn is_bound(&self, text: &str, place: Range<usize>, language: Language) -> bool {
+        is_bound(text, self.brackets(text, language), place, language)
+    }
+
+    fn brackets(&self, text: &str, language: Language) -> &Brackets {
+        self.brackets.get_or_init(|| Brackets::of(text, language))
+    }
 }
 
-/// The value of a variable that is set exactly once.
-fn value_of<'t>(text: &'t str, name: &str, language: Language) -> Option<&'t str> {
+/// The value of a variable that is set exactly once, by a statement of its own.
+fn value_of<'t>(
+    text: &'t str,
+    brackets: &Brackets,
+    name: &str,
+    language: Language,
+) -> Option<&'t str> {
     let mut value = None;
-    for (before, after) in uses(text, name) {
-        let word_before = before
-            .trim_end()
-            .rsplit(|c: char| !is_part_of_name(c))
-            .next();
-        if matches!(
-            word_before,
-            Some("for" | "as" | "def" | "lambda" | "function")
-        ) || is_parameter(before, after, language)
-        {
+    for (count, (before, after)) in uses(text, name).enumerate() {
+        let place = before.len()..before.len() + name.len();
+        if count >= MAX_USES || is_bound(text, brackets, place, language) {
             return None;
         }
         let after = after.trim_start_matches([' ', '\t']);
-        let is_set =
-            after.starts_with('=') && !["==", "=>", "=~"].iter().any(|it| after.starts_with(it));
+        let is_set = assigns(after);
         if changes(after) || (is_set && value.is_some()) {
             return None;
         }
         if is_set {
             value = Some(statement(&after[1..], language));
+        }
+        // An import of everything may set it again.
+        let is_python = language == Language::Python;
+        if is_set && is_python && after.contains("import *") {
+            return None;
         }
     }
     value
@@ -111,27 +129,7 @@ fn uses<'t>(text: &'t str, name: &str) -> impl Iterator<Item = (&'t str, &'t str
 }
 
 /// Whether what follows a variable changes its value.
-fn changes(after: &str) -> bool {
+pub(super) fn changes(after: &str) -> bool {
     let rest = after.trim_start_matches(['+', '-', '*', '/', '.', '|', '?', '&', '%', '^']);
     rest.len() < after.len() && rest.starts_with('=') && !rest.starts_with("==")
-}
-
-/// Whether a name is one of the parameters of a function.
-fn is_parameter(before: &str, after: &str, language: Language) -> bool {
-    let mut begin = before.rsplit('\n').next().unwrap_or_default().trim_start();
-    for word in ["export ", "default ", "async ", "static ", "private "] {
-        begin = begin.strip_prefix(word).unwrap_or(begin);
-    }
-    let rest = after.split('\n').next().unwrap_or_default();
-    let is_arrow = || {
-        rest.split_once("=>")
-            .is_some_and(|(names, _)| !names.contains('('))
-    };
-    let begins_function = ["def ", "function ", "function(", "sub "]
-        .iter()
-        .any(|word| begin.starts_with(word));
-    begins_function
-        || begin.contains("lambda ")
-        || (language == Language::JavaScript && is_arrow())
-        || (language == Language::Ruby && begin.matches('|').count() % 2 == 1)
 }
