@@ -14,8 +14,8 @@ use crate::line::UNKNOWN;
 const FUNCTIONS: [&str; 4] = ["cd", "chdir", "fchdir", "pushd"];
 /// Named arguments with the folder of a program.
 const OPTIONS: [&str; 2] = ["chdir", "cwd"];
-/// Limit on the places of a text that are looked at.
-const MAX_PLACES: usize = 2048;
+/// Limit on the places of a text that are looked at, each of which is carried out before each call. More are not known.
+const MAX_PLACES: usize = 128;
 
 /// A change of the folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
