@@ -444,13 +444,28 @@ mod tests {
         observer.finish();
     }
 
+    /// What a client is told that comes when a turn is over and its terminal runs on.
+    fn late_terminal(methods: &[&str]) {
+        let mut observer = ProtocolObserver::default();
+        observer.sent(&json!({ "id": 1, "method": "thread/resume" }));
+        observer.follow(&json!({ "id": 1, "result": { "thread": { "id": "t", "turns": [] } } }));
+        let terminal =
+            json!({ "id": "c", "type": "commandExecution", "source": "unifiedExecStartup" });
+        for method in methods {
+            observer.follow(&item(method, &terminal));
+        }
+        observer.finish();
+    }
+
     #[test]
-    fn a_terminal_may_end_for_a_client_that_came_after_its_turn() {
-        let params = json!({
-            "threadId": "t", "turnId": "before",
-            "item": { "id": "c", "type": "commandExecution", "source": "unifiedExecStartup" },
-        });
-        observe(&[json!({ "method": "item/completed", "params": params })]);
+    fn terminal_begins_for_a_client_that_comes_after_its_turn() {
+        late_terminal(&["item/started", "item/completed"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "ends without having begun")]
+    fn end_of_a_terminal_that_did_not_begin_is_noticed() {
+        late_terminal(&["item/completed"]);
     }
 
     #[test]
