@@ -69,7 +69,7 @@ impl LiveHookDecisions {
             .configuration
             .load(&self.cwd, &self.overrides, &self.params)?;
         let plugins = plugin_sources::enabled(&config);
-        // Nothing of this runs: what the lines name is not looked at.
+        // Only the definitions count here, and they do not depend on the place.
         let place = HookPlace {
             cwd: &self.cwd,
             environment: &BTreeMap::new(),
