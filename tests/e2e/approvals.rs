@@ -1,10 +1,9 @@
 //! What people are asked about before it runs, through the real binary: calls that look as if they only read.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use codex_test_support::sse;
+use codex_test_support::{sse, write_executable};
 use serde_json::{Value, json};
 
 use crate::proto::Proto;
@@ -25,8 +24,7 @@ fn prepare(cwd: &Path) {
     let mark = format!("#!/bin/sh\ntouch {}/ran\n", cwd.display());
     for name in ["bash", "cat", "sleep"] {
         let file = folder.join(name);
-        fs::write(&file, &mark).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        write_executable(&file, &mark).unwrap();
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use codex_test_support::{HttpReply, Latch, ModelServer, sse};
+use codex_test_support::{HttpReply, Latch, ModelServer, sse, write_executable};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -406,9 +406,7 @@ fn schedulers_get_a_file_and_their_own_program() {
             asked.display()
         );
         let tool = tools.join(name);
-        fs::write(&tool, script).unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        fs::set_permissions(&tool, mode).unwrap();
+        write_executable(&tool, script).unwrap();
     }
     let path = format!("{}:/usr/bin:/bin", tools.display());
     let submit = |more: &[&str]| {

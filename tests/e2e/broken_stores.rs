@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
-use codex_test_support::AppServer;
+use codex_test_support::{AppServer, write_executable};
 use serde_json::{Value, json};
 
 use crate::setup::{PROGRAM, experimental_server, scripted_home};
@@ -106,8 +106,7 @@ async fn a_full_disk_is_told_and_what_was_saved_stays() {
         "#!/bin/sh\nulimit -f 200\ntrap '' XFSZ\nexec {} \"$@\"\n",
         PROGRAM
     );
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    write_executable(&program, script).unwrap();
     let mut server = AppServer::start(program.to_str().unwrap(), home.path()).unwrap();
     server.initialize_experimental().await;
     let kept = thread(&mut server, "kept").await;

@@ -1,11 +1,10 @@
 //! Settings that are acted on, and those that are not, which the documentation names.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use codex_config::WITHOUT_EFFECT;
-use codex_test_support::{AppServer, ModelServer};
+use codex_test_support::{AppServer, ModelServer, write_executable};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 
@@ -73,8 +72,7 @@ async fn a_program_is_told_of_each_turn_that_has_ended() {
         "#!/bin/sh\nprintf '%s %s' \"$1\" \"$2\" > {}\n",
         notice.display()
     );
-    fs::write(&script, text).unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    write_executable(&script, text).unwrap();
     let notify = format!("notify = ['{}', 'first']", script.display());
     let home = scripted_home(&model, &notify);
     let mut server = experimental_server(&home).await;

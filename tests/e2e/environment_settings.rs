@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse, write_executable};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -42,8 +42,7 @@ fn stand_in(folder: &Path, name: &str, script: &str) {
     let path = folder.join(name);
     let log = folder.join("log");
     let script = format!("#!/bin/sh\nprintf '%s\\n' \"$@\" >> {log:?}\n{script}\n");
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_executable(&path, script).unwrap();
 }
 
 fn run(home: &Path, path: &str, arguments: &[&str]) -> Output {

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-use codex_test_support::ProtocolObserver;
+use codex_test_support::{ProtocolObserver, copy_executable};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
@@ -24,7 +25,7 @@ fn limited(base: &TempDir, user: u32, threads: usize) -> Option<Child> {
     fs::create_dir_all(&home).unwrap();
     fs::set_permissions(base.path(), fs::Permissions::from_mode(0o755)).unwrap();
     if !program.exists() {
-        fs::copy(PROGRAM, &program).unwrap();
+        copy_executable(Path::new(PROGRAM), &program).unwrap();
     }
     if chown(&home, Some(user), Some(user)).is_err() {
         println!("skipped: no server can be started for another user");

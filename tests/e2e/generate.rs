@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use codex_test_support::write_executable;
+
 use crate::{codex, repository, stdout_of};
 
 /// The files that a command generates into an empty folder.
@@ -144,12 +146,10 @@ fn imports_have_the_extension_that_is_asked_for() {
 #[cfg(unix)]
 #[test]
 fn files_are_formatted_with_the_program_that_is_named() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let script = |name: &str, text: &str| {
         let path = folder.path().join(name);
-        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        write_executable(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
         path.to_str().unwrap().to_owned()
     };
     let marks = "test \"$1\" = --write || exit 1\nshift 3\nfor file; do echo '// formatted' >>\"$file\"; done\necho done";

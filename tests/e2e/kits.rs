@@ -2,12 +2,11 @@
 //! schemas. A kit is a program in Python that drives a codex program as clients do; it is no part of this repository.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use codex_test_support::ProtocolObserver;
+use codex_test_support::{ProtocolObserver, write_executable};
 use serde_json::Value;
 
 use crate::repository;
@@ -30,8 +29,7 @@ fn recorder(folder: &Path, release: &str) -> PathBuf {
         script.display(),
         conversations.display()
     );
-    fs::write(&program, text).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o700)).unwrap();
+    write_executable(&program, text).unwrap();
     program
 }
 

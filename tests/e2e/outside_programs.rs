@@ -1,12 +1,12 @@
 //! Programs that run outside of the sandbox: commands in the sandbox do not decide what they run.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse, write_executable};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -39,8 +39,7 @@ impl Workspace {
     fn write(&self, path: &str, text: &str) {
         let file = self.work().join(path);
         fs::create_dir_all(file.parent().unwrap()).unwrap();
-        fs::write(&file, text).unwrap();
-        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        write_executable(&file, text).unwrap();
     }
 
     fn add_settings(&self, before: &str, after: &str) {
@@ -497,9 +496,7 @@ async fn git_of_the_engine_is_not_one_that_the_model_has_put_on_the_search_path(
     let case = Workspace::new().await;
     let tools = tempfile::tempdir().unwrap();
     let bad = format!("#!/bin/sh\n{}", case.note("bad"));
-    fs::write(tools.path().join("git"), bad).unwrap();
-    let file = tools.path().join("git");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    write_executable(&tools.path().join("git"), bad).unwrap();
     let path = format!(
         "{}:{}",
         tools.path().display(),

@@ -4,6 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::PathBuf;
 
+use codex_test_support::{copy_executable, write_executable};
 use serde_json::{Value, json};
 
 use crate::git::git;
@@ -290,8 +291,6 @@ async fn copies_are_private_also_those_of_older_releases() {
 #[cfg(unix)]
 #[tokio::test]
 async fn programs_of_the_user_do_not_run_on_copies() {
-    use std::os::unix::fs::PermissionsExt as _;
-
     let mut serving = Serving::start().await;
     let mut published = Published::new(&serving);
     published.commit("one");
@@ -303,14 +302,13 @@ async fn programs_of_the_user_do_not_run_on_copies() {
     fs::create_dir_all(&home).unwrap();
     let program = home.join("program");
     let ran = home.join("ran");
-    fs::write(
+    write_executable(
         &program,
         format!("#!/bin/sh\necho x >> {}\ncat\n", ran.display()),
     )
     .unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     fs::create_dir(home.join("git-hooks")).unwrap();
-    fs::copy(&program, home.join("git-hooks/post-checkout")).unwrap();
+    copy_executable(&program, &home.join("git-hooks/post-checkout")).unwrap();
     let program = program.display();
     let settings = format!(
         "[filter \"mine\"]\nsmudge = {program}\nclean = {program}\nrequired = true\n[core]\nfsmonitor = {program}\n\

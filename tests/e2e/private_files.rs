@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse, write_executable};
 use serde_json::json;
 
 use crate::setup::{scripted_home, server_in};
@@ -13,8 +13,7 @@ use crate::setup::{scripted_home, server_in};
 fn without_umask(folder: &Path) -> PathBuf {
     let path = folder.join("codex");
     let codex = env!("CARGO_BIN_EXE_codex");
-    fs::write(&path, format!("#!/bin/sh\numask 0\nexec {codex} \"$@\"\n")).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    write_executable(&path, format!("#!/bin/sh\numask 0\nexec {codex} \"$@\"\n")).unwrap();
     path
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use codex_test_support::{HttpReply, ModelServer};
+use codex_test_support::{HttpReply, ModelServer, copy_executable};
 use serde_json::{Value, json};
 
 use crate::exec::ExecFolders;
@@ -70,7 +71,7 @@ fn one_file_shows_the_demo_and_leaves_it_behind() {
     let built = env!("CARGO_BIN_EXE_codex");
     let program = alone.join("codex");
     if fs::hard_link(built, &program).is_err() {
-        fs::copy(built, &program).unwrap();
+        copy_executable(Path::new(built), &program).unwrap();
     }
     let path = format!("{}:{}", alone.display(), std::env::var("PATH").unwrap());
     let shell = |script: &str| {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use codex_test_support::{AppServer, ModelServer};
+use codex_test_support::{AppServer, ModelServer, write_executable};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -98,7 +98,6 @@ pub(crate) fn write_searching_model(home: &Path) {
 /// A program that runs ours where an administrator set these limits.
 #[cfg(unix)]
 pub(crate) fn limited(home: &TempDir, requirements: &str) -> std::path::PathBuf {
-    use std::os::unix::fs::PermissionsExt;
     let spaces = "unshare --user --map-root-user --mount sh -c";
     let file = home.path().join("limits.toml");
     fs::write(&file, requirements).unwrap();
@@ -108,7 +107,6 @@ pub(crate) fn limited(home: &TempDir, requirements: &str) -> std::path::PathBuf 
          cp {} /etc/codex/requirements.toml && exec {PROGRAM} \"$@\"' sh \"$@\"\n",
         file.display()
     );
-    fs::write(&script, text).unwrap();
-    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    write_executable(&script, text).unwrap();
     script
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use codex_test_support::sse;
+use codex_test_support::{copy_executable, sse, write_executable};
 use serde_json::{Value, json};
 
 use crate::git::git;
@@ -88,15 +88,13 @@ fn without_a_repository_there_is_nothing_to_undo() {
 
 /// A repository whose settings name programs for files, and hooks.
 fn hostile_repository(folder: &Path) {
-    use std::os::unix::fs::PermissionsExt as _;
     repository(folder);
     let (program, mark) = (folder.join(".git/evil"), folder.join("../ran"));
-    fs::write(
+    write_executable(
         &program,
         format!("#!/bin/sh\ntouch {}\ncat\n", mark.display()),
     )
     .unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let name = program.to_str().unwrap();
     for setting in [
         "filter.x.clean",
@@ -116,7 +114,7 @@ fn hostile_repository(folder: &Path) {
         "post-index-change",
         "reference-transaction",
     ] {
-        fs::copy(&program, folder.join(".git/hooks").join(hook)).unwrap();
+        copy_executable(&program, &folder.join(".git/hooks").join(hook)).unwrap();
     }
 }
 

@@ -2,6 +2,7 @@
 //! protocol observer.
 
 mod app_server;
+mod executable;
 mod message_check;
 mod message_schemas;
 mod model_server;
@@ -14,6 +15,7 @@ mod web_socket;
 
 pub use app_server::AppServer;
 pub use codex_scenario::{HttpReply, Latch, ReceivedRequest, sse};
+pub use executable::{copy_executable, write_executable};
 pub use message_check::MessageCheck;
 pub use model_server::ModelServer;
 pub use protocol_observer::ProtocolObserver;
