@@ -228,11 +228,11 @@ const OF_RELEASES: [&str; 8] = [
     "crates/app-server-protocol",
     "crates/cli/src/app_server.rs",
     "crates/cli/src/generate.rs",
-    "crates/cli/src/trace_convert.rs",
     "crates/config/src/schema",
     "crates/projection/src/dialect/",
     "crates/protocol/src/release.rs",
     "crates/test-support/",
+    "crates/trace-commands/src/convert.rs",
 ];
 
 #[test]

@@ -126,7 +126,7 @@ fn serve(
     start_log();
     let scenario = scenario.map(Scenario::load).transpose()?;
     let tracing = TraceRecorder::for_clients_of(client_release);
-    let runtime = crate::runtime::here()?;
+    let runtime = codex_engine_host::runtime::here()?;
     let served = runtime.block_on(async {
         let server = server(settings, scenario, tracing.clone(), HostPurpose::Clients).await?;
         if let Some(release) = client_release {
@@ -177,7 +177,7 @@ pub(crate) fn serve_as<S: Service>(
     } = listener;
     let scenario = scenario.map(Scenario::load).transpose()?;
     let tracing = TraceRecorder::from_environment();
-    let runtime = crate::runtime::here()?;
+    let runtime = codex_engine_host::runtime::here()?;
     let served = runtime.block_on(async {
         let server = server(settings, scenario, tracing.clone(), purpose).await?;
         server.set_client_release(Release::OWN);
@@ -204,7 +204,12 @@ pub(crate) async fn server(
         None => EngineHost::new(settings.overrides()?, None, tracing, purpose)?,
         Some(scenario) => {
             let (below, model) = ScenarioModel::start(scenario).await?;
-            EngineHost::new(settings.over(below)?, Some(model), tracing, purpose)?
+            EngineHost::new(
+                settings.overrides()?.over(below),
+                Some(model),
+                tracing,
+                purpose,
+            )?
         }
     };
     host.write_left_inputs().await;

@@ -66,7 +66,7 @@ pub(crate) fn run<T>(
     app_server::start_log();
     let address = remote.address()?;
     let scenario = scenario.map(Scenario::load).transpose()?;
-    let runtime = crate::runtime::here()?;
+    let runtime = codex_engine_host::runtime::here()?;
     let tracing = TraceRecorder::from_environment();
     let done = runtime.block_on(async {
         let (address, recorder) = (address.as_ref(), tracing.clone());

@@ -102,7 +102,7 @@ pub(crate) fn run(command: DaemonCommand, settings: &SettingsFlags) -> anyhow::R
         settings.pass_on(&mut command);
         Ok(command)
     };
-    let runtime = crate::runtime::here()?;
+    let runtime = codex_engine_host::runtime::here()?;
     let state = runtime.block_on(async {
         anyhow::Ok(match command {
             DaemonCommand::Start => folder.start(server()?).await?,
@@ -148,7 +148,7 @@ pub(crate) fn proxy(arguments: ProxyArguments) -> anyhow::Result<()> {
         Some(socket) => socket,
         None => folder()?.socket(),
     };
-    let runtime = crate::runtime::here()?;
+    let runtime = codex_engine_host::runtime::here()?;
     let relayed = runtime.block_on(codex_client::relay(
         &socket,
         tokio::io::stdin(),

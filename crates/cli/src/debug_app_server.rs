@@ -66,7 +66,7 @@ enum ApprovalAnswer {
 }
 
 pub(crate) fn run(arguments: SendArguments, settings: &SettingsFlags) -> anyhow::Result<ExitCode> {
-    let runtime = crate::runtime::beside_output()?;
+    let runtime = codex_engine_host::runtime::beside_output()?;
     let sent = runtime.block_on(send(arguments, settings));
     runtime.shutdown_background();
     sent

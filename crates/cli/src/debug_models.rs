@@ -29,7 +29,9 @@ pub(crate) fn run(arguments: &ModelsArguments, settings: &SettingsFlags) -> anyh
         let hosted = config.providers.get("openai");
         let hosted = hosted.context("there is no provider of hosted models")?;
         let store = EngineResources::new(&config).models(&config, hosted)?;
-        crate::runtime::here()?.block_on(store.available()).catalog
+        codex_engine_host::runtime::here()?
+            .block_on(store.available())
+            .catalog
     };
     let text = serde_json::to_string(&json!({ "models": catalog.models() }))?;
     writeln!(print::output(), "{text}")?;

@@ -44,7 +44,7 @@ pub(crate) struct DemoArguments {
 }
 
 pub(crate) fn run(arguments: DemoArguments) -> anyhow::Result<ExitCode> {
-    let runtime = crate::runtime::beside_output()?;
+    let runtime = codex_engine_host::runtime::beside_output()?;
     let shown = runtime.block_on(show(arguments));
     // A pending read of standard input must not keep the process alive.
     runtime.shutdown_background();

@@ -47,7 +47,7 @@ pub(crate) fn run(
     settings: &SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
     let config = configuration(settings);
-    let runtime = crate::runtime::here()?;
+    let runtime = codex_engine_host::runtime::here()?;
     let findings = if arguments.network_only {
         runtime.block_on(codex_doctor::examine_network(&config))
     } else {

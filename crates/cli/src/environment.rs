@@ -65,7 +65,7 @@ pub(crate) struct InstallArguments {
 pub(crate) fn run(command: &EnvironmentCommand, settings: &SettingsFlags) -> anyhow::Result<()> {
     let overrides = settings.overrides()?;
     let config = wiring::load_config(None, &overrides, &RequestParams::default())?;
-    let runtime = crate::runtime::here()?;
+    let runtime = codex_engine_host::runtime::here()?;
     let done = match command {
         EnvironmentCommand::List => list(&config),
         EnvironmentCommand::Test(arguments) => runtime.block_on(test(&config, &arguments.name)),

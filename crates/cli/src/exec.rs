@@ -50,7 +50,7 @@ enum ExecTask {
 
 pub(crate) fn run(arguments: ExecArguments, settings: SettingsFlags) -> anyhow::Result<ExitCode> {
     app_server::start_log();
-    let runtime = crate::runtime::beside_output()?;
+    let runtime = codex_engine_host::runtime::beside_output()?;
     let tracing = TraceRecorder::from_environment();
     let done = runtime.block_on(exec(arguments, settings, tracing.clone()));
     runtime.shutdown_background();

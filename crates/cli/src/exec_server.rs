@@ -29,7 +29,7 @@ pub(crate) struct ExecServerArguments {
 pub(crate) fn run(arguments: ExecServerArguments) -> anyhow::Result<()> {
     let limit = arguments.listen.max_message_bytes();
     let (transport, auth) = arguments.listen.transport()?;
-    let runtime = crate::runtime::here()?;
+    let runtime = codex_engine_host::runtime::here()?;
     let served = runtime.block_on(async {
         let program = std::env::current_exe().context("the path of this program is not known")?;
         let concurrent = usize::from(arguments.concurrent_requests);

@@ -65,7 +65,7 @@ pub(crate) fn run(
     let config = config(settings)?;
     if let Some(LoginCommand::Status) = arguments.command {
         let machine = EngineResources::new(&config);
-        crate::runtime::here()?.block_on(machine.accounts().identify());
+        codex_engine_host::runtime::here()?.block_on(machine.accounts().identify());
         return Ok(status(machine.accounts(), &config));
     }
     if arguments.api_key.is_some() {
@@ -110,7 +110,7 @@ pub(crate) fn log_out(settings: &SettingsFlags) -> anyhow::Result<ExitCode> {
     } else {
         "Not logged in"
     });
-    crate::runtime::here()?.block_on(machine.accounts().revoke(logged_out));
+    codex_engine_host::runtime::here()?.block_on(machine.accounts().revoke(logged_out));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -132,13 +132,13 @@ fn log_in(
     if arguments.with_access_token {
         let token = read_secret("--with-access-token", "token")?;
         let logging_in = accounts.log_in_with_access_token(&token);
-        let outcome = crate::runtime::here()?.block_on(logging_in);
+        let outcome = codex_engine_host::runtime::here()?.block_on(logging_in);
         return Ok((
             " with access token",
             outcome.map_err(|error| error.to_string()),
         ));
     }
-    Ok(crate::runtime::here()?.block_on(async {
+    Ok(codex_engine_host::runtime::here()?.block_on(async {
         if arguments.device_auth {
             let outcome = with_device(accounts).await;
             return (

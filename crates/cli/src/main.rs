@@ -17,7 +17,6 @@ mod debug_models;
 mod demo;
 mod doctor;
 mod environment;
-mod error_report;
 mod exec;
 mod exec_policy;
 mod exec_server;
@@ -32,7 +31,6 @@ mod mcp;
 mod mcp_server;
 mod other_commands;
 mod other_flags;
-mod output;
 mod plugin;
 mod print;
 mod profile;
@@ -40,36 +38,20 @@ mod programs;
 mod prompt_input;
 mod proto;
 mod remote_flags;
-mod runtime;
 mod sandbox;
-mod scratch_folder;
 mod server_process;
 mod settings_flags;
 mod startup_config;
 mod stored_threads;
 mod terminal;
-mod thread_export;
-mod trace_convert;
-mod trace_diff;
-mod trace_explain;
-mod trace_export;
-mod trace_folder;
-mod trace_follow;
-mod trace_problems;
-mod trace_redact;
-mod trace_reduce;
-mod trace_replay;
-mod trace_source;
-mod trace_to_scenario;
-mod trace_view;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use codex_trace_commands::{ThreadCommand, TraceCommand, run_thread_command};
 
 use crate::client_check::ClientProtocol;
 use crate::debug_app_server::AppServerCommand;
-use crate::error_report::report;
 use crate::settings_flags::SettingsFlags;
 
 /// The local engine behind AI coding assistants.
@@ -146,7 +128,7 @@ enum Command {
     Checkpoint(checkpoint::CheckpointCommand),
     /// Write a stored thread as a document.
     #[command(subcommand)]
-    Thread(thread_export::ThreadCommand),
+    Thread(ThreadCommand),
     /// Serve IDE extensions over JSON-RPC, or describe the protocol.
     AppServer(Box<app_server::AppServerArguments>),
     /// Run commands and read and write files of this machine for an app-server elsewhere.
@@ -198,36 +180,8 @@ enum DebugCommand {
     /// Serve a client that is being checked.
     #[command(hide = true)]
     RecordServer(client_check::RecordServerArguments),
-    /// List, search, pack and delete trace bundles.
-    #[command(subcommand)]
-    Trace(trace_folder::TraceCommand),
-    /// Reduce the trace bundle of a session to a graph.
-    #[command(name = "trace-reduce")]
-    Reduce(trace_reduce::TraceReduceArguments),
-    /// Write an HTML page that shows a trace bundle in a single file.
-    #[command(name = "trace-view")]
-    View(trace_view::TraceViewArguments),
-    /// Export a trace bundle to the format of another program.
-    #[command(name = "trace-export")]
-    Export(trace_export::TraceExportArguments),
-    /// Copy a trace bundle without its secrets, or without all text.
-    #[command(name = "trace-redact")]
-    Redact(trace_redact::TraceRedactArguments),
-    /// Run recorded sessions again and show the first request that differs.
-    #[command(name = "trace-replay")]
-    Replay(trace_replay::TraceReplayArguments),
-    /// Convert a trace bundle to a scenario for tests of clients.
-    #[command(name = "trace-to-scenario")]
-    ToScenario(trace_to_scenario::TraceToScenarioArguments),
-    /// Copy a trace bundle to another schema version.
-    #[command(name = "trace-convert")]
-    Convert(trace_convert::TraceConvertArguments),
-    /// Show what of a trace bundle is worth a look, and why.
-    #[command(name = "trace-explain")]
-    Explain(trace_explain::TraceExplainArguments),
-    /// Show where the runs of two trace bundles diverge.
-    #[command(name = "trace-diff")]
-    Diff(trace_diff::TraceDiffArguments),
+    #[command(flatten)]
+    Traces(TraceCommand),
 }
 
 fn main() -> ExitCode {
@@ -245,7 +199,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(_) if print::reader_has_left() => ExitCode::from(print::READER_LEFT),
         Err(error) => {
-            report(&error);
+            print::with_console(|console| console.error(&error));
             ExitCode::FAILURE
         }
     }
@@ -313,7 +267,10 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         Command::ExecPolicy(command) => exec_policy::run(command).map(success),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Checkpoint(command) => checkpoint::run(command, &settings),
-        Command::Thread(command) => thread_export::run(command),
+        Command::Thread(command) => {
+            let ended = print::with_console(|console| run_thread_command(command, console));
+            Ok(ExitCode::from(ended?.exit_status()))
+        }
         Command::Config(command) => config::run(&command).map(success),
         Command::Features(command) => features::run(&command, &settings).map(success),
         Command::AppServer(arguments) if arguments.asks_for_startup_config() => {
@@ -380,16 +337,13 @@ fn debug(command: DebugCommand, settings: &SettingsFlags) -> anyhow::Result<Exit
             client_check::run(&arguments, ClientProtocol::Acp)
         }
         DebugCommand::RecordServer(arguments) => client_check::record_server(&arguments),
-        DebugCommand::Trace(command) => trace_folder::run(command),
-        DebugCommand::Reduce(arguments) => trace_reduce::run(arguments),
-        DebugCommand::View(arguments) => trace_view::run(arguments),
-        DebugCommand::Export(arguments) => trace_export::run(arguments),
-        DebugCommand::Redact(arguments) => trace_redact::run(arguments),
-        DebugCommand::Replay(arguments) => trace_replay::run(&arguments, settings),
-        DebugCommand::ToScenario(arguments) => trace_to_scenario::run(&arguments),
-        DebugCommand::Convert(arguments) => trace_convert::run(&arguments),
-        DebugCommand::Explain(arguments) => trace_explain::run(&arguments),
-        DebugCommand::Diff(arguments) => Ok(trace_diff::run(&arguments)),
+        DebugCommand::Traces(command) => {
+            let settings = settings.overrides()?;
+            let ended = print::with_console(|console| {
+                codex_trace_commands::run(command, &settings, console)
+            });
+            Ok(ExitCode::from(ended?.exit_status()))
+        }
     }
 }
 

@@ -164,7 +164,7 @@ fn list(flags: &Overrides, json: bool) -> anyhow::Result<()> {
     let servers: Vec<_> = servers
         .map(|(name, configured)| (name, configured, mcp_servers::server(name, configured)))
         .collect();
-    let authorizations = crate::runtime::here()?.block_on(async {
+    let authorizations = codex_engine_host::runtime::here()?.block_on(async {
         let asked = servers.iter().map(|(_, _, server)| {
             let (connector, server) = (connector.clone(), server.clone());
             tokio::spawn(async move { connector.authorization(&server).await })
@@ -255,7 +255,7 @@ fn add(arguments: &McpAddArguments, flags: &Overrides) -> anyhow::Result<()> {
     let config = config(flags)?;
     let server = mcp_servers::server(name, known(&config, name)?);
     let connector = connector(&config);
-    crate::runtime::here()?.block_on(async {
+    codex_engine_host::runtime::here()?.block_on(async {
         if connector.authorization(&server).await != McpAuthorization::NotLoggedIn {
             return Ok(());
         }
@@ -328,7 +328,7 @@ fn log_in(arguments: McpLoginArguments, flags: &Overrides) -> anyhow::Result<()>
         registers_itself,
         open,
     );
-    crate::runtime::here()?.block_on(login)
+    codex_engine_host::runtime::here()?.block_on(login)
 }
 
 /// Logs in. If offered scopes are rejected and the user requested none, tries again without scopes.
@@ -374,7 +374,7 @@ fn log_out(name: &str, flags: &Overrides) -> anyhow::Result<()> {
         return Err(McpLoginError::Program.into());
     }
     let connector = connector(&config);
-    let forgotten = crate::runtime::here()?.block_on(connector.logins.forget(&server));
+    let forgotten = codex_engine_host::runtime::here()?.block_on(connector.logins.forget(&server));
     answer_text(&if forgotten.context("cannot forget the login")? {
         format!("Forgot the login to the MCP server '{name}'.\n")
     } else {

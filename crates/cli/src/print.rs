@@ -4,8 +4,10 @@
 //! for its reader ends with it. An answer that cannot be written for another reason is a failure.
 
 use std::fmt::Display;
-use std::io::{self, StdoutLock, Write};
+use std::io::{self, Stdout, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use codex_engine_host::console::Console;
 
 /// Whether an answer could not be written.
 static HAS_FAILED: AtomicBool = AtomicBool::new(false);
@@ -18,11 +20,11 @@ pub(crate) const READER_LEFT: u8 = 141;
 
 /// Standard output, for what a command answers. It takes everything once its reader has left.
 pub(crate) fn output() -> Output {
-    Output(io::stdout().lock())
+    Output(io::stdout())
 }
 
 #[derive(Debug)]
-pub(crate) struct Output(StdoutLock<'static>);
+pub(crate) struct Output(Stdout);
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -41,19 +43,25 @@ fn unless_left<T>(written: io::Result<T>, otherwise: T) -> io::Result<T> {
     }
 }
 
+/// Carries out a command that prints to the outputs of this process.
+pub(crate) fn with_console<T>(act: impl FnOnce(&mut Console<'_>) -> T) -> T {
+    let (mut answers, mut notes) = (output(), io::stderr());
+    let mut console = Console::new(&mut answers, &mut notes);
+    let done = act(&mut console);
+    if console.has_failed() {
+        HAS_FAILED.store(true, Ordering::Relaxed);
+    }
+    done
+}
+
 /// Prints a line of what a command answers.
 pub(crate) fn answer(line: impl Display) {
-    answer_text(&format!("{line}\n"));
+    with_console(|console| console.answer(line));
 }
 
 /// Prints what a command answers, as it is.
 pub(crate) fn answer_text(text: &str) {
-    let mut out = output();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    if let Err(error) = written {
-        HAS_FAILED.store(true, Ordering::Relaxed);
-        note(format_args!("error: cannot write the answer: {error}"));
-    }
+    with_console(|console| console.answer_text(text));
 }
 
 /// Prints a line of a command that ends with its reader.
@@ -78,7 +86,7 @@ pub(crate) fn has_failed() -> bool {
     HAS_FAILED.load(Ordering::Relaxed)
 }
 
-/// Prints a line for people, beside what a command answers. Where nobody can be told, there is nothing else to do.
+/// Prints a line for people, beside what a command answers.
 pub(crate) fn note(line: impl Display) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    with_console(|console| console.note(line));
 }

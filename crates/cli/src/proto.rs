@@ -71,7 +71,7 @@ fn listen_url(url: &str) -> Result<ListenUrl, String> {
 pub(crate) fn run(arguments: ProtoArguments, settings: &SettingsFlags) -> anyhow::Result<()> {
     let overrides = settings.overrides()?;
     crate::app_server::start_log();
-    let runtime = crate::runtime::beside_output()?;
+    let runtime = codex_engine_host::runtime::beside_output()?;
     let tracing = TraceRecorder::for_clients_of(None);
     let served = runtime.block_on(async {
         let host = EngineHost::new(overrides, None, tracing.clone(), HostPurpose::Clients)?;

@@ -115,7 +115,7 @@ pub(crate) fn run(
     if config.policy.sandbox_policy == SandboxPolicy::DangerFullAccess && !arguments.network_log {
         note("the settings allow everything, so the command runs without a sandbox");
     }
-    let runtime = crate::runtime::beside_output()?;
+    let runtime = codex_engine_host::runtime::beside_output()?;
     let ended = runtime.block_on(run_confined(
         arguments.command,
         &config,

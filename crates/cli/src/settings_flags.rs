@@ -71,20 +71,6 @@ impl SettingsFlags {
         self
     }
 
-    /// Whether no flag was given.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.config.is_empty()
-            && self.enable.is_empty()
-            && self.disable.is_empty()
-            && self.profile.is_empty()
-            && !self.ignores_user_file
-            && !self.ignores_rules
-    }
-
-    pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
-        self.over(Overrides::default())
-    }
-
     /// Whether files of this machine are left out, which no request can say to a server that runs already.
     pub(crate) fn leave_out_files(&self) -> bool {
         self.ignores_user_file || self.ignores_rules
@@ -127,8 +113,9 @@ impl SettingsFlags {
         }
     }
 
-    /// Applies these flags on top of other overrides.
-    pub(crate) fn over(&self, mut overrides: Overrides) -> anyhow::Result<Overrides> {
+    /// The settings of all flags.
+    pub(crate) fn overrides(&self) -> anyhow::Result<Overrides> {
+        let mut overrides = Overrides::default();
         if self.strict_config {
             overrides.require_known_settings();
         }

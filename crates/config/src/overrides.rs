@@ -13,6 +13,8 @@ use crate::value::{NullHandling, ValueError};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
     table: Table,
+    /// What made the table, in its order.
+    changes: Vec<(Vec<String>, Value)>,
     strict: bool,
     ignores_user_file: bool,
     ignores_rules: bool,
@@ -71,6 +73,11 @@ impl Overrides {
         self.ignores_rules
     }
 
+    /// Whether files of this machine are left out, which no request can say to a server that runs already.
+    pub fn leaves_out_files(&self) -> bool {
+        self.ignores_user_file || self.ignores_rules
+    }
+
     /// Adds a flag `key=value`. The value is parsed as TOML; if that fails, it is the text without surrounding quotes.
     pub fn add_flag(&mut self, flag: &str) -> Result<(), OverrideError> {
         let (key, text) = flag
@@ -88,7 +95,7 @@ impl Overrides {
     /// Adds the settings of a file.
     pub fn add_table(&mut self, table: Table) {
         for (key, value) in table {
-            value::set(&mut self.table, &[key], value);
+            self.change(vec![key], value);
         }
     }
 
@@ -97,11 +104,8 @@ impl Overrides {
         if Feature::parse(name).is_none() && !is_without_effect(name) {
             return Err(OverrideError::UnknownFeature(name.to_owned()));
         }
-        value::set(
-            &mut self.table,
-            &["features".to_owned(), name.to_owned()],
-            Value::Boolean(enabled),
-        );
+        let path = vec!["features".to_owned(), name.to_owned()];
+        self.change(path, Value::Boolean(enabled));
         Ok(())
     }
 
@@ -135,7 +139,25 @@ impl Overrides {
 
     /// Sets one key.
     pub fn set(&mut self, path: &KeyPath, value: Value) {
-        value::set(&mut self.table, path.segments(), value);
+        self.change(path.segments().to_vec(), value);
+    }
+
+    fn change(&mut self, path: Vec<String>, value: Value) {
+        value::set(&mut self.table, &path, value.clone());
+        self.changes.push((path, value));
+    }
+
+    /// These settings on top of others.
+    #[must_use]
+    pub fn over(&self, below: Self) -> Self {
+        let mut both = below;
+        for (path, value) in &self.changes {
+            both.change(path.clone(), value.clone());
+        }
+        both.strict |= self.strict;
+        both.ignores_user_file |= self.ignores_user_file;
+        both.ignores_rules |= self.ignores_rules;
+        both
     }
 
     pub(crate) fn table(&self) -> &Table {
@@ -196,6 +218,21 @@ mod tests {
             &["use_legacy_landlock=true"],
             "features = { use_legacy_landlock = true }",
         );
+    }
+
+    #[test]
+    fn settings_on_top_of_others_replace_what_each_of_them_names() {
+        let with = |flags: &[&str]| {
+            let mut overrides = Overrides::default();
+            for flag in flags {
+                overrides.add_flag(flag).unwrap();
+            }
+            overrides
+        };
+        let below = with(&["a.b=1", "c.d=1", "e=1"]);
+        let both = with(&["a={ x = 2 }", "c.e=2"]).over(below);
+        let expected = "a = { x = 2 }\nc = { d = 1, e = 2 }\ne = 1";
+        assert_eq!(*both.table(), expected.parse().unwrap());
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &RunArguments, settings: &SettingsFlags) -> anyhow:
         .map(Scenario::load)
         .transpose()?;
     let tracing = TraceRecorder::from_environment();
-    let runtime = crate::runtime::here()?;
+    let runtime = codex_engine_host::runtime::here()?;
     let done = runtime.block_on(async {
         let purpose = HostPurpose::Batch {
             api_key: non_blank(KEY_VARIABLE),

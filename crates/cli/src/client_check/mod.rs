@@ -106,7 +106,7 @@ pub(crate) fn run(
     let results = stream::iter(checks)
         .buffered(arguments.jobs.into())
         .try_collect::<Vec<_>>();
-    let results = crate::runtime::here()?.block_on(results)?;
+    let results = codex_engine_host::runtime::here()?.block_on(results)?;
     print(&results, arguments.json).context("cannot write the result")?;
     let has_mistakes = results.iter().any(|result| !result.mistakes.is_empty());
     Ok(if has_mistakes {

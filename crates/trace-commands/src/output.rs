@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 
-use crate::print::answer;
 use anyhow::Context;
+use codex_engine_host::console::Console;
 use codex_regular_file::{NewFile, OutputFile};
 
 /// Writes a file and prints its path.
 pub(crate) fn write_output(
+    console: &mut Console<'_>,
     output: &OutputFile,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> anyhow::Result<()> {
@@ -18,6 +19,6 @@ pub(crate) fn write_output(
         out.flush()
     });
     written.with_context(|| format!("cannot write {}", output.path().display()))?;
-    answer(output.path().display());
+    console.answer(output.path().display());
     Ok(())
 }

@@ -1,23 +1,23 @@
 //! `codex debug trace-reduce`: reduces a bundle to its state file and prints problems.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::Args;
 use codex_regular_file::OutputFile;
 use codex_rollout_trace::{Strictness, replay_bundle_with, write_state};
 
-use crate::print::{answer, note};
-use crate::trace_follow::watch_state;
-use crate::trace_problems::{exit_with, report_all};
-use crate::trace_source::{UnpackArguments, open_source};
+use crate::follow::watch_state;
+use crate::outcome::TraceOutcome;
+use crate::problems::{outcome_of, report_all};
+use crate::source::{UnpackArguments, open_source};
+use codex_engine_host::console::Console;
 
 #[derive(Debug, Args)]
 #[command(
     after_help = "Exit status: 0 reduced, 1 not reduced, 3 reduced although the bundle is damaged."
 )]
-pub(crate) struct TraceReduceArguments {
+pub struct TraceReduceArguments {
     /// The bundle, a folder or a packed file; or a rollout, or the id of a thread.
     bundle: PathBuf,
     #[command(flatten)]
@@ -33,9 +33,12 @@ pub(crate) struct TraceReduceArguments {
     watch: bool,
 }
 
-pub(crate) fn run(arguments: TraceReduceArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(
+    arguments: TraceReduceArguments,
+    console: &mut Console<'_>,
+) -> anyhow::Result<TraceOutcome> {
     if arguments.watch {
-        return watch_state(&arguments.bundle, arguments.output);
+        return watch_state(&arguments.bundle, arguments.output, console);
     }
     let strictness = if arguments.strict {
         Strictness::Strict
@@ -44,13 +47,13 @@ pub(crate) fn run(arguments: TraceReduceArguments) -> anyhow::Result<ExitCode> {
     };
     let bundle = open_source(&arguments.bundle, arguments.unpack)?;
     let reduction = replay_bundle_with(bundle.folder(), strictness)?;
-    note(format_args!("schema {}", reduction.trace.schema_version));
-    report_all(&reduction.problems, None);
+    console.note(format_args!("schema {}", reduction.trace.schema_version));
+    report_all(console, &reduction.problems, None);
     let derived = || bundle.derived("state.json");
     let output = arguments.output.map_or_else(derived, OutputFile::named);
     write_state(&reduction.trace, &output)
         .with_context(|| format!("cannot write {}", output.path().display()))?;
-    answer(output.path().display());
+    console.answer(output.path().display());
     let is_damaged = !arguments.strict && reduction.problems.is_damaged();
-    Ok(exit_with(reduction, is_damaged))
+    Ok(outcome_of(reduction, is_damaged))
 }

@@ -1,7 +1,6 @@
 //! `codex debug trace-replay`: runs recorded sessions again and shows the first request that differs.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -16,23 +15,15 @@ use codex_session_trace::SettingsChange;
 use codex_trace_folder::{OpenBundle, UnpackLimit};
 use codex_trace_replay::{Continuation, LiveTools, Outcome, ReplayOptions, replay, working_folder};
 
-use crate::print::answer;
+use crate::outcome::TraceOutcome;
 use crate::scratch_folder::ScratchFolder;
-use crate::settings_flags::SettingsFlags;
-use crate::trace_problems::DAMAGED;
-use crate::trace_source::UnpackArguments;
+use crate::source::UnpackArguments;
+use codex_engine_host::console::Console;
 use codex_engine_host::engine_files::engine_files;
 use codex_engine_host::resources::EngineResources;
 use codex_engine_host::scripted_model::ScenarioModel;
 use codex_engine_host::session_settings::session_parts;
 use codex_engine_host::{checkpoints, wiring};
-
-/// The exit status if a request differs.
-const DIFFERENT: u8 = 1;
-/// The exit status if a bundle cannot be read.
-const UNREADABLE: u8 = 2;
-/// The exit status if a session cannot be replayed.
-const IMPOSSIBLE: u8 = 4;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -43,7 +34,7 @@ commands and patches run in a copy of the working folder, with the permissions o
 Exit status, the highest of all bundles: 0 all requests are as recorded, 1 a request differs,\n\
 2 a bundle cannot be read, 3 all requests of a damaged bundle are as recorded,\n\
 4 a session cannot be replayed.")]
-pub(crate) struct TraceReplayArguments {
+pub struct TraceReplayArguments {
     /// The bundles, folders or packed files.
     #[arg(required = true)]
     bundles: Vec<PathBuf>,
@@ -73,13 +64,14 @@ enum ReplayedTools {
 
 pub(crate) fn run(
     arguments: &TraceReplayArguments,
-    settings: &SettingsFlags,
-) -> anyhow::Result<ExitCode> {
+    settings: &Overrides,
+    console: &mut Console<'_>,
+) -> anyhow::Result<TraceOutcome> {
     let change = settings_change(settings)?;
-    let mut status = 0;
+    let mut outcome = TraceOutcome::Done;
     for bundle in &arguments.bundles {
         // A runtime of its own, which ends what is left of the session.
-        let runtime = crate::runtime::here()?;
+        let runtime = codex_engine_host::runtime::here()?;
         let replayed = runtime.block_on(async {
             let next = next_turn(arguments, settings).await?;
             let (next, model) = next.unzip();
@@ -90,20 +82,20 @@ pub(crate) fn run(
                 next,
             };
             let unpack = arguments.unpack.limit();
-            let replayed = replay_bundle(bundle, unpack, arguments.tools, options).await;
+            let replayed = replay_bundle(bundle, unpack, arguments.tools, options, console).await;
             drop(model);
             replayed
         });
         runtime.shutdown_background();
-        status = status.max(replayed?);
+        outcome = outcome.max(replayed?);
     }
-    Ok(ExitCode::from(status))
+    Ok(outcome)
 }
 
 /// The turn after the replayed ones, and the scripted model that must run meanwhile.
 async fn next_turn(
     arguments: &TraceReplayArguments,
-    settings: &SettingsFlags,
+    settings: &Overrides,
 ) -> anyhow::Result<Option<(Continuation, Option<ScenarioModel>)>> {
     let Some(prompt) = arguments.prompt.clone() else {
         return Ok(None);
@@ -111,9 +103,9 @@ async fn next_turn(
     let (overrides, scripted) = match &arguments.scenario {
         Some(scenario) => {
             let (below, model) = ScenarioModel::start(Scenario::load(scenario)?).await?;
-            (settings.over(below)?, Some(model))
+            (settings.over(below), Some(model))
         }
-        None => (settings.overrides()?, None),
+        None => (settings.clone(), None),
     };
     let cwd = std::env::current_dir()?;
     let config = wiring::load_config(Some(&cwd), &overrides, &RequestParams::default())?;
@@ -141,8 +133,8 @@ fn live_tools(recording: &Recording) -> anyhow::Result<(LiveTools, ScratchFolder
 }
 
 /// What flags change of the settings of a session. Only that replaces recorded settings.
-fn settings_change(flags: &SettingsFlags) -> anyhow::Result<SettingsChange> {
-    if flags.is_empty() {
+fn settings_change(flags: &Overrides) -> anyhow::Result<SettingsChange> {
+    if flags.is_empty() && !flags.leaves_out_files() {
         return Ok(SettingsChange::default());
     }
     let cwd = std::env::current_dir()?;
@@ -154,10 +146,7 @@ fn settings_change(flags: &SettingsFlags) -> anyhow::Result<SettingsChange> {
         let store = checkpoints::store(&config, &config.home);
         Ok(session_parts(config, environment, &cwd, &catalog, false, &files, &store).config)
     };
-    let [before, after] = [
-        session(&Overrides::default())?,
-        session(&flags.overrides()?)?,
-    ];
+    let [before, after] = [session(&Overrides::default())?, session(flags)?];
     Ok(SettingsChange::between(&before, &after)?)
 }
 
@@ -166,19 +155,20 @@ async fn replay_bundle(
     unpack: UnpackLimit,
     tools: ReplayedTools,
     mut options: ReplayOptions,
-) -> anyhow::Result<u8> {
+    console: &mut Console<'_>,
+) -> anyhow::Result<TraceOutcome> {
     let opened = match OpenBundle::open(bundle, unpack) {
         Ok(opened) => opened,
         Err(error) => {
-            report(bundle, &error.to_string());
-            return Ok(UNREADABLE);
+            report(console, bundle, &error.to_string());
+            return Ok(TraceOutcome::Unreadable);
         }
     };
     let recording = match Recording::read(opened.folder()) {
         Ok(recording) => recording,
         Err(error) => {
-            report(bundle, &error.to_string());
-            return Ok(UNREADABLE);
+            report(console, bundle, &error.to_string());
+            return Ok(TraceOutcome::Unreadable);
         }
     };
     let mut scratch = None;
@@ -189,8 +179,8 @@ async fn replay_bundle(
                 scratch = Some(folder);
             }
             Err(error) => {
-                report(bundle, &format!("cannot be replayed: {error:#}"));
-                return Ok(IMPOSSIBLE);
+                report(console, bundle, &format!("cannot be replayed: {error:#}"));
+                return Ok(TraceOutcome::NotReplayable);
             }
         }
     }
@@ -201,45 +191,51 @@ async fn replay_bundle(
             let requests = replayed.requests;
             if replayed.is_damaged {
                 report(
+                    console,
                     bundle,
                     &format!("same as far as it goes, {requests} requests"),
                 );
-                DAMAGED
+                TraceOutcome::Damaged
             } else {
-                report(bundle, &format!("same, {requests} requests"));
-                0
+                report(console, bundle, &format!("same, {requests} requests"));
+                TraceOutcome::Done
             }
         }
         Ok(Outcome::Continued(replayed, answer)) => {
             let requests = replayed.requests;
             let answer = answer.unwrap_or_else(|| "(no answer)".to_owned());
             report(
+                console,
                 bundle,
                 &format!("same, {requests} requests; then\n{answer}"),
             );
-            if replayed.is_damaged { DAMAGED } else { 0 }
+            if replayed.is_damaged {
+                TraceOutcome::Damaged
+            } else {
+                TraceOutcome::Done
+            }
         }
         Ok(Outcome::Different(difference)) => {
-            report(bundle, &format!("different\n{difference}"));
-            DIFFERENT
+            report(console, bundle, &format!("different\n{difference}"));
+            TraceOutcome::Different
         }
         Ok(Outcome::Impossible(reasons)) => {
             for reason in reasons {
-                report(bundle, &format!("cannot be replayed: {reason}"));
+                report(console, bundle, &format!("cannot be replayed: {reason}"));
             }
-            IMPOSSIBLE
+            TraceOutcome::NotReplayable
         }
         Ok(Outcome::Stopped(reason)) => {
-            report(bundle, &format!("stopped: {reason}"));
-            DIFFERENT
+            report(console, bundle, &format!("stopped: {reason}"));
+            TraceOutcome::Different
         }
         Err(error) => {
-            report(bundle, &error.to_string());
-            UNREADABLE
+            report(console, bundle, &error.to_string());
+            TraceOutcome::Unreadable
         }
     })
 }
 
-fn report(bundle: &Path, text: &str) {
-    answer(format_args!("{}: {text}", bundle.display()));
+fn report(console: &mut Console<'_>, bundle: &Path, text: &str) {
+    console.answer(format_args!("{}: {text}", bundle.display()));
 }

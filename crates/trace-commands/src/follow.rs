@@ -4,7 +4,6 @@
 //! changes afterwards. What is new in a bundle is read once, and only what changed is sent.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,8 +17,9 @@ use codex_trace_view::{LiveView, Prices};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
-use crate::print::answer;
-use crate::trace_problems::{exit_with, report_all, report_damage};
+use crate::outcome::TraceOutcome;
+use crate::problems::{outcome_of, report_all, report_damage};
+use codex_engine_host::console::Console;
 
 /// How often a bundle is looked at.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -31,7 +31,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 const LONG_POLL: Duration = Duration::from_secs(20);
 
 /// The bundle at a path, or the newest one in a folder of bundles, once there is one.
-async fn bundle_at(path: &Path) -> anyhow::Result<PathBuf> {
+async fn bundle_at(path: &Path, console: &mut Console<'_>) -> anyhow::Result<PathBuf> {
     let mut is_announced = false;
     loop {
         if path.join("manifest.json").is_file() {
@@ -42,7 +42,7 @@ async fn bundle_at(path: &Path) -> anyhow::Result<PathBuf> {
             return Ok(newest.path.clone());
         }
         if !is_announced {
-            answer(format!("waiting for a session in {}", path.display()));
+            console.answer(format!("waiting for a session in {}", path.display()));
             is_announced = true;
         }
         tokio::time::sleep(INTERVAL).await;
@@ -71,10 +71,14 @@ async fn follow(
 }
 
 /// Writes the state of a bundle whenever it changes, until its session ends.
-pub(crate) fn watch_state(path: &Path, output: Option<PathBuf>) -> anyhow::Result<ExitCode> {
+pub(crate) fn watch_state(
+    path: &Path,
+    output: Option<PathBuf>,
+    console: &mut Console<'_>,
+) -> anyhow::Result<TraceOutcome> {
     lower_priority();
-    crate::runtime::here()?.block_on(async {
-        let bundle = bundle_at(path).await?;
+    codex_engine_host::runtime::here()?.block_on(async {
+        let bundle = bundle_at(path, console).await?;
         let derived = || OutputFile::derived(bundle.join("state.json"));
         let output = output.map_or_else(derived, OutputFile::named);
         let follower = BundleFollower::open(&bundle)?;
@@ -84,22 +88,26 @@ pub(crate) fn watch_state(path: &Path, output: Option<PathBuf>) -> anyhow::Resul
         });
         let reduction = tokio::select! {
             reduction = following => reduction?,
-            () = codex_system::signals::first() => return Ok(ExitCode::SUCCESS),
+            () = codex_system::signals::first() => return Ok(TraceOutcome::Done),
         };
         write_state(&reduction.trace, &output)
             .with_context(|| format!("cannot write {}", output.path().display()))?;
-        report_all(&reduction.problems, None);
-        answer(output.path().display());
+        report_all(console, &reduction.problems, None);
+        console.answer(output.path().display());
         let is_damaged = reduction.problems.is_damaged();
-        Ok(exit_with(reduction, is_damaged))
+        Ok(outcome_of(reduction, is_damaged))
     })
 }
 
 /// Serves the page of a bundle while its session runs. Ends once a browser has the end of the session.
-pub(crate) fn serve_page(path: &Path, prices: Prices) -> anyhow::Result<ExitCode> {
+pub(crate) fn serve_page(
+    path: &Path,
+    prices: Prices,
+    console: &mut Console<'_>,
+) -> anyhow::Result<TraceOutcome> {
     lower_priority();
-    crate::runtime::beside_output()?.block_on(async {
-        let bundle = bundle_at(path).await?;
+    codex_engine_host::runtime::beside_output()?.block_on(async {
+        let bundle = bundle_at(path, console).await?;
         let mut follower = BundleFollower::open(&bundle)?;
         follower.track();
         let secrets = PkceSecrets::new()?;
@@ -113,7 +121,7 @@ pub(crate) fn serve_page(path: &Path, prices: Prices) -> anyhow::Result<ExitCode
             end: Mutex::default(),
         });
         let (port, listeners) = listen(0).await.context("cannot listen")?;
-        answer(format!("http://127.0.0.1:{port}/?token={}", secrets.state));
+        console.answer(format!("http://127.0.0.1:{port}/?token={}", secrets.state));
         let (ended, _) = mpsc::channel(1);
         let (seen, mut is_seen) = mpsc::channel(1);
         let served = tokio::spawn(serve(Arc::clone(&site), listeners, ended, seen));
@@ -125,7 +133,7 @@ pub(crate) fn serve_page(path: &Path, prices: Prices) -> anyhow::Result<ExitCode
         });
         let reduction = tokio::select! {
             reduction = following => reduction?,
-            () = codex_system::signals::first() => return Ok(ExitCode::SUCCESS),
+            () = codex_system::signals::first() => return Ok(TraceOutcome::Done),
         };
         {
             let mut view = site.view.lock();
@@ -133,14 +141,14 @@ pub(crate) fn serve_page(path: &Path, prices: Prices) -> anyhow::Result<ExitCode
             *site.end.lock() = Some(view.version());
             version.send_replace(view.version());
         }
-        report_damage(&reduction.problems, None);
+        report_damage(console, &reduction.problems, None);
         tokio::select! {
             _ = is_seen.recv() => {}
             () = codex_system::signals::first() => {}
         }
         served.abort();
         let is_damaged = reduction.problems.is_damaged();
-        Ok(exit_with(reduction, is_damaged))
+        Ok(outcome_of(reduction, is_damaged))
     })
 }
 

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
@@ -17,21 +16,18 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::json;
 
-use crate::print::{answer, output};
-use crate::trace_source::UnpackArguments;
+use crate::outcome::TraceOutcome;
+use crate::source::UnpackArguments;
+use codex_engine_host::console::Console;
 use codex_engine_host::trace_retention::{deletable, delete, retention};
 use codex_engine_host::wiring;
 
-/// The exit status if a search finds nothing.
-const NOTHING_FOUND: u8 = 1;
-/// The exit status if a bundle cannot be read.
-const UNREADABLE: u8 = 2;
 /// The matches of a bundle that are listed.
 const LISTED_MATCHES: usize = 20;
 const MEBIBYTE: u64 = 1 << 20;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum TraceCommand {
+pub enum TraceFolderCommand {
     /// List the bundles of a folder, newest first.
     List(ListArguments),
     /// Find a text in bundles.
@@ -44,9 +40,9 @@ pub(crate) enum TraceCommand {
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exit status: 0 listed, 1 the folder cannot be read, 2 a bundle cannot be read."
+    after_help = "Exit outcome: 0 listed, 1 the folder cannot be read, 2 a bundle cannot be read."
 )]
-pub(crate) struct ListArguments {
+pub struct ListArguments {
     /// The folder, or a bundle; by default the folder that CODEX_ROLLOUT_TRACE_ROOT names.
     folder: Option<PathBuf>,
     /// Print a JSON object per bundle and line.
@@ -57,8 +53,8 @@ pub(crate) struct ListArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The texts of requests, responses and tools are searched, each once, and of a call the first. Upper and lower case are the same unless \
---case-sensitive is given.\n\nExit status: 0 found, 1 not found, 2 a bundle or the pattern cannot be read.")]
-pub(crate) struct SearchArguments {
+--case-sensitive is given.\n\nExit outcome: 0 found, 1 not found, 2 a bundle or the pattern cannot be read.")]
+pub struct SearchArguments {
     /// The text to find.
     text: String,
     /// The folder, or a bundle; by default the folder that CODEX_ROLLOUT_TRACE_ROOT names.
@@ -76,8 +72,8 @@ pub(crate) struct SearchArguments {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 A bundle BUNDLE becomes BUNDLE.tar.zst beside it. Derived files such as state.json are not packed. \
-`tar --zstd --long=27 -xf` unpacks the file.\n\nExit status: 0 packed, 1 not.")]
-pub(crate) struct PackArguments {
+`tar --zstd --long=27 -xf` unpacks the file.\n\nExit outcome: 0 packed, 1 not.")]
+pub struct PackArguments {
     /// The bundle folders.
     #[arg(required = true)]
     bundles: Vec<PathBuf>,
@@ -90,8 +86,8 @@ pub(crate) struct PackArguments {
 #[command(after_help = "\
 Bundles of sessions that may still run are kept. The paths of deleted bundles are printed. Without limits, \
 those of `[traces]` in config.toml apply.\n\n\
-Exit status: 0 done, 1 a bundle cannot be deleted.")]
-pub(crate) struct PruneArguments {
+Exit outcome: 0 done, 1 a bundle cannot be deleted.")]
+pub struct PruneArguments {
     /// The folder; by default the one that CODEX_ROLLOUT_TRACE_ROOT names.
     folder: Option<PathBuf>,
     /// Delete bundles that were last written more than this number of days ago.
@@ -105,12 +101,15 @@ pub(crate) struct PruneArguments {
     dry_run: bool,
 }
 
-pub(crate) fn run(command: TraceCommand) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(
+    command: TraceFolderCommand,
+    console: &mut Console<'_>,
+) -> anyhow::Result<TraceOutcome> {
     match command {
-        TraceCommand::List(arguments) => list(arguments),
-        TraceCommand::Search(arguments) => find(arguments),
-        TraceCommand::Pack(arguments) => pack_all(&arguments),
-        TraceCommand::Prune(arguments) => prune(arguments),
+        TraceFolderCommand::List(arguments) => list(arguments, console),
+        TraceFolderCommand::Search(arguments) => find(arguments, console),
+        TraceFolderCommand::Pack(arguments) => pack_all(&arguments, console),
+        TraceFolderCommand::Prune(arguments) => prune(arguments, console),
     }
 }
 
@@ -126,15 +125,14 @@ fn bundles(folder: Option<PathBuf>) -> anyhow::Result<Vec<BundleEntry>> {
     Ok(bundles_at(&folder_or_root(folder)?)?)
 }
 
-fn list(arguments: ListArguments) -> anyhow::Result<ExitCode> {
-    let mut status = ExitCode::SUCCESS;
-    let mut out = output();
+fn list(arguments: ListArguments, console: &mut Console<'_>) -> anyhow::Result<TraceOutcome> {
+    let mut outcome = TraceOutcome::Done;
     for entry in bundles(arguments.folder)?.iter().rev() {
         let summary = match BundleSummary::of(entry) {
             Ok(summary) => summary,
             Err(error) => {
-                crate::error_report::report(&error.into());
-                status = ExitCode::from(UNREADABLE);
+                console.error(&error.into());
+                outcome = TraceOutcome::Unreadable;
                 continue;
             }
         };
@@ -143,19 +141,19 @@ fn list(arguments: ListArguments) -> anyhow::Result<ExitCode> {
             line["path"] = json!(entry.path.to_string_lossy());
             line["packed"] = json!(entry.is_packed);
             line["bytes"] = json!(entry.bytes);
-            writeln!(out, "{line}")
+            writeln!(console.output(), "{line}")
         } else {
-            write_row(&mut out, entry, &summary)
+            write_row(console.output(), entry, &summary)
         };
         if written.is_err() {
             // The reader has closed the pipe.
             break;
         }
     }
-    Ok(status)
+    Ok(outcome)
 }
 
-fn write_row(out: &mut impl Write, entry: &BundleEntry, summary: &BundleSummary) -> io::Result<()> {
+fn write_row(out: &mut dyn Write, entry: &BundleEntry, summary: &BundleSummary) -> io::Result<()> {
     let started = Timestamp::from_millisecond(summary.started_at_unix_ms).unwrap_or_default();
     let started = started.to_zoned(TimeZone::system());
     let state = match summary.state {
@@ -179,7 +177,7 @@ fn write_row(out: &mut impl Write, entry: &BundleEntry, summary: &BundleSummary)
     )
 }
 
-fn find(arguments: SearchArguments) -> anyhow::Result<ExitCode> {
+fn find(arguments: SearchArguments, console: &mut Console<'_>) -> anyhow::Result<TraceOutcome> {
     let SearchArguments {
         text,
         folder,
@@ -195,25 +193,27 @@ fn find(arguments: SearchArguments) -> anyhow::Result<ExitCode> {
     let pattern = match pattern {
         Ok(pattern) => pattern,
         Err(error) => {
-            crate::error_report::report(&error.into());
-            return Ok(ExitCode::from(UNREADABLE));
+            console.error(&error.into());
+            return Ok(TraceOutcome::Unreadable);
         }
     };
-    let mut status = NOTHING_FOUND;
-    let mut out = output();
+    let mut outcome = TraceOutcome::NothingFound;
     for entry in bundles(folder)?.iter().rev() {
         let matches = match search(entry, &pattern, LISTED_MATCHES, unpack.limit()) {
             Ok(matches) => matches,
             Err(error) => {
-                crate::error_report::report(&error.into());
-                status = UNREADABLE;
+                console.error(&error.into());
+                outcome = TraceOutcome::Unreadable;
                 continue;
             }
         };
         if matches.is_empty() {
             continue;
         }
-        status = if status == UNREADABLE { UNREADABLE } else { 0 };
+        if outcome == TraceOutcome::NothingFound {
+            outcome = TraceOutcome::Done;
+        }
+        let out = console.output();
         writeln!(out, "{}", entry.path.display())?;
         for found in matches {
             let call = found.call.map(|call| format!(" (call {call})"));
@@ -221,35 +221,35 @@ fn find(arguments: SearchArguments) -> anyhow::Result<ExitCode> {
             writeln!(out, "    {file}{call}: {}", found.excerpt)?;
         }
     }
-    Ok(ExitCode::from(status))
+    Ok(outcome)
 }
 
-fn pack_all(arguments: &PackArguments) -> anyhow::Result<ExitCode> {
-    let mut status = ExitCode::SUCCESS;
+fn pack_all(arguments: &PackArguments, console: &mut Console<'_>) -> anyhow::Result<TraceOutcome> {
+    let mut outcome = TraceOutcome::Done;
     for bundle in &arguments.bundles {
         match pack(bundle, arguments.keep) {
             Ok(packed) => {
                 let (before, after) = (packed.bytes_before, packed.bytes_after);
                 let path = packed.path.display();
-                answer(format_args!("{path}: {before} to {after} bytes"));
+                console.answer(format_args!("{path}: {before} to {after} bytes"));
             }
             Err(error) => {
-                crate::error_report::report(&error.into());
-                status = ExitCode::FAILURE;
+                console.error(&error.into());
+                outcome = TraceOutcome::PartlyDone;
             }
         }
     }
-    Ok(status)
+    Ok(outcome)
 }
 
-fn prune(arguments: PruneArguments) -> anyhow::Result<ExitCode> {
+fn prune(arguments: PruneArguments, console: &mut Console<'_>) -> anyhow::Result<TraceOutcome> {
     let (days, mib) = (arguments.max_days, arguments.max_mib);
     let limits = if days.is_some() || mib.is_some() {
         retention(days, mib)
     } else {
         configured_retention()?
     };
-    let mut status = ExitCode::SUCCESS;
+    let mut outcome = TraceOutcome::Done;
     let bundles = bundles_in(&folder_or_root(arguments.folder)?)?;
     for entry in deletable(&bundles, limits) {
         let deleted = if arguments.dry_run {
@@ -258,14 +258,14 @@ fn prune(arguments: PruneArguments) -> anyhow::Result<ExitCode> {
             delete(entry)
         };
         match deleted {
-            Ok(()) => answer(entry.path.display()),
+            Ok(()) => console.answer(entry.path.display()),
             Err(error) => {
-                crate::error_report::report(&error);
-                status = ExitCode::FAILURE;
+                console.error(&error);
+                outcome = TraceOutcome::PartlyDone;
             }
         }
     }
-    Ok(status)
+    Ok(outcome)
 }
 
 fn configured_retention() -> anyhow::Result<Retention> {

@@ -1,7 +1,6 @@
 //! `codex debug trace-diff`: shows the differences between the runs of two bundles.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use codex_regular_file::OutputFile;
@@ -9,20 +8,16 @@ use codex_rollout_trace::replay_bundle;
 use codex_trace_view::{Divergence, RunComparison, write_diff_page};
 use serde_json::json;
 
+use crate::outcome::TraceOutcome;
 use crate::output::write_output;
-use crate::print::{answer, note};
-use crate::trace_problems::{DAMAGED, report_damage};
-use crate::trace_source::{UnpackArguments, open_source};
-
-/// The exit status if the runs differ.
-const DIFFERENT: u8 = 1;
-/// The exit status if a bundle cannot be read.
-const TROUBLE: u8 = 2;
+use crate::problems::report_damage;
+use crate::source::{UnpackArguments, open_source};
+use codex_engine_host::console::Console;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Exit status: 0 the same, 1 different, 2 a bundle cannot be read,\n3 the same as far as damaged bundles show.")]
-pub(crate) struct TraceDiffArguments {
+pub struct TraceDiffArguments {
     /// The first bundle, a folder or a packed file.
     a: PathBuf,
     /// The second bundle.
@@ -40,7 +35,7 @@ pub(crate) struct TraceDiffArguments {
     page: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
+pub(crate) fn run(arguments: &TraceDiffArguments, console: &mut Console<'_>) -> TraceOutcome {
     let reductions = [&arguments.a, &arguments.b].map(|path| -> anyhow::Result<_> {
         let bundle = open_source(path, arguments.unpack)?;
         Ok((replay_bundle(bundle.folder())?, bundle))
@@ -51,22 +46,22 @@ pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
             .iter()
             .filter_map(|reduction| reduction.as_ref().err())
         {
-            note(format_args!("error: {error}"));
+            console.note(format_args!("error: {error}"));
         }
-        return ExitCode::from(TROUBLE);
+        return TraceOutcome::Unreadable;
     };
-    report_damage(&left.problems, Some("A"));
-    report_damage(&right.problems, Some("B"));
+    report_damage(console, &left.problems, Some("A"));
+    report_damage(console, &right.problems, Some("B"));
     let is_damaged = left.problems.is_damaged() || right.problems.is_damaged();
     let comparison = RunComparison::of(&left.trace, &right.trace);
     if let Some(page) = &arguments.page {
         let names = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
-        let written = write_output(&OutputFile::named(page), |out| {
+        let written = write_output(console, &OutputFile::named(page), |out| {
             write_diff_page(&comparison, [&names[0], &names[1]], out)
         });
         if let Err(error) = written {
-            note(format_args!("error: {error:#}"));
-            return ExitCode::from(TROUBLE);
+            console.note(format_args!("error: {error:#}"));
+            return TraceOutcome::Unreadable;
         }
     }
     let mut differences = comparison.differences();
@@ -77,23 +72,23 @@ pub(crate) fn run(arguments: &TraceDiffArguments) -> ExitCode {
         });
         differences.truncate(1);
     }
-    print(&differences, arguments);
+    print(&differences, arguments, console);
     match (differences.is_empty(), is_damaged) {
-        (false, _) => ExitCode::from(DIFFERENT),
-        (true, true) => ExitCode::from(DAMAGED),
-        (true, false) => ExitCode::SUCCESS,
+        (false, _) => TraceOutcome::Different,
+        (true, true) => TraceOutcome::Damaged,
+        (true, false) => TraceOutcome::Done,
     }
 }
 
-fn print(differences: &[Divergence], arguments: &TraceDiffArguments) {
+fn print(differences: &[Divergence], arguments: &TraceDiffArguments, console: &mut Console<'_>) {
     if arguments.json {
-        answer(json!({ "differences": differences }));
+        console.answer(json!({ "differences": differences }));
         return;
     }
     if arguments.page.is_some() {
         return;
     }
     for difference in differences {
-        answer(difference);
+        console.answer(difference);
     }
 }

@@ -1,28 +1,22 @@
 //! `codex debug trace-explain`: what of a session is worth a look, for people and for models.
 
-use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use codex_rollout_trace::replay_bundle;
 use codex_trace_view::explain;
 use jiff::Timestamp;
 
-use crate::print;
-use crate::trace_problems::report_damage;
-use crate::trace_source::{UnpackArguments, open_source};
-
-/// The exit status if something is worth a look.
-const FOUND: u8 = 1;
-/// The exit status if the bundle cannot be read.
-const UNREADABLE: u8 = 2;
+use crate::outcome::TraceOutcome;
+use crate::problems::report_damage;
+use crate::source::{UnpackArguments, open_source};
+use codex_engine_host::console::Console;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Each finding has a reason. Nothing here judges by the words of the model alone.\n\n\
 Exit status: 0 nothing found, 1 something is worth a look, 2 the bundle cannot be read.")]
-pub(crate) struct TraceExplainArguments {
+pub struct TraceExplainArguments {
     /// The bundle, a folder or a packed file; or a rollout, or the id of a thread.
     bundle: PathBuf,
     #[command(flatten)]
@@ -32,19 +26,22 @@ pub(crate) struct TraceExplainArguments {
     json: bool,
 }
 
-pub(crate) fn run(arguments: &TraceExplainArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(
+    arguments: &TraceExplainArguments,
+    console: &mut Console<'_>,
+) -> anyhow::Result<TraceOutcome> {
     let read = open_source(&arguments.bundle, arguments.unpack)
         .and_then(|bundle| Ok((replay_bundle(bundle.folder())?, bundle)));
     let (reduction, bundle) = match read {
         Ok(read) => read,
         Err(error) => {
-            crate::error_report::report(&error);
-            return Ok(ExitCode::from(UNREADABLE));
+            console.error(&error);
+            return Ok(TraceOutcome::Unreadable);
         }
     };
-    report_damage(&reduction.problems, None);
+    report_damage(console, &reduction.problems, None);
     let findings = explain(&reduction, bundle.folder());
-    let mut out = print::output();
+    let out = console.output();
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string_pretty(&findings)?)?;
     } else {
@@ -60,8 +57,8 @@ pub(crate) fn run(arguments: &TraceExplainArguments) -> anyhow::Result<ExitCode>
         }
     }
     Ok(if findings.is_empty() {
-        ExitCode::SUCCESS
+        TraceOutcome::Done
     } else {
-        ExitCode::from(FOUND)
+        TraceOutcome::Findings
     })
 }

@@ -1,17 +1,18 @@
 //! `codex debug trace-view`: writes an HTML page for a bundle.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use codex_regular_file::OutputFile;
 use codex_rollout_trace::replay_bundle;
 use codex_trace_view::{ViewOptions, write_view};
 
+use crate::follow::serve_page;
+use crate::outcome::TraceOutcome;
 use crate::output::write_output;
-use crate::trace_follow::serve_page;
-use crate::trace_problems::{exit_with, report_damage};
-use crate::trace_source::{UnpackArguments, open_source};
+use crate::problems::{outcome_of, report_damage};
+use crate::source::{UnpackArguments, open_source};
+use codex_engine_host::console::Console;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -20,7 +21,7 @@ ran. The path of the page is printed; open it in a browser.\n\n\
 Example:\n  CODEX_ROLLOUT_TRACE_ROOT=traces codex exec \"Say hello.\"\n  \
 codex debug trace-view traces/trace-*\n\n\
 Exit status: 0 written, 1 not, 3 written although the bundle is damaged.")]
-pub(crate) struct TraceViewArguments {
+pub struct TraceViewArguments {
     /// The bundle, a folder or a packed file; or a rollout, or the id of a thread.
     bundle: PathBuf,
     #[command(flatten)]
@@ -44,7 +45,10 @@ fn price(text: &str) -> Result<(String, [f64; 3]), String> {
     Ok((model.to_owned(), numbers.ok_or_else(wrong)?))
 }
 
-pub(crate) fn run(arguments: TraceViewArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(
+    arguments: TraceViewArguments,
+    console: &mut Console<'_>,
+) -> anyhow::Result<TraceOutcome> {
     let TraceViewArguments {
         bundle,
         unpack,
@@ -54,7 +58,7 @@ pub(crate) fn run(arguments: TraceViewArguments) -> anyhow::Result<ExitCode> {
     } = arguments;
     let prices = price.into_iter().collect();
     if follow {
-        return serve_page(&bundle, prices);
+        return serve_page(&bundle, prices, console);
     }
     let bundle = open_source(&bundle, unpack)?;
     let options = ViewOptions {
@@ -64,10 +68,10 @@ pub(crate) fn run(arguments: TraceViewArguments) -> anyhow::Result<ExitCode> {
     let reduction = replay_bundle(bundle.folder())?;
     let derived = || bundle.derived("view.html");
     let output = output.map_or_else(derived, OutputFile::named);
-    write_output(&output, |out| {
+    write_output(console, &output, |out| {
         write_view(&reduction, bundle.folder(), &options, out)
     })?;
-    report_damage(&reduction.problems, None);
+    report_damage(console, &reduction.problems, None);
     let is_damaged = reduction.problems.is_damaged();
-    Ok(exit_with(reduction, is_damaged))
+    Ok(outcome_of(reduction, is_damaged))
 }

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
@@ -12,13 +11,14 @@ use codex_rollout_trace::{Reduction, replay_bundle};
 use codex_trace_folder::OpenBundle;
 use codex_trace_view::{Text, ViewOptions, redact_bundle, write_markdown, write_view};
 
+use crate::outcome::TraceOutcome;
 use crate::output::write_output;
-use crate::print;
-use crate::trace_redact::this_person;
-use crate::trace_source::{UnpackArguments, rollout_of};
+use crate::redact::this_person;
+use crate::source::{UnpackArguments, rollout_of};
+use codex_engine_host::console::Console;
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum ThreadCommand {
+pub enum ThreadCommand {
     /// Write a thread as Markdown or as an HTML page.
     Export(ExportArguments),
 }
@@ -37,7 +37,7 @@ Without -o, Markdown is printed.\n\n\
 Examples:\n  codex thread export 0196f1c2-7f04-7d63-9f40-5b1f0d6b0f1e > session.md\n  \
 codex thread export 0196f1c2-7f04-7d63-9f40-5b1f0d6b0f1e --format html --redact -o session.html\n\n\
 Exit status: 0 written, 1 not.")]
-pub(crate) struct ExportArguments {
+pub struct ExportArguments {
     /// The id of the thread, or its rollout.
     thread: PathBuf,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(crate) struct ExportArguments {
     output: Option<PathBuf>,
 }
 
-pub(crate) fn run(command: ThreadCommand) -> anyhow::Result<ExitCode> {
+pub fn run(command: ThreadCommand, console: &mut Console<'_>) -> anyhow::Result<TraceOutcome> {
     let ThreadCommand::Export(arguments) = command;
     let rollout = match arguments.thread.to_str().map(ThreadId::parse) {
         Some(Ok(thread)) if !arguments.thread.exists() => rollout_of(&thread)?,
@@ -61,17 +61,21 @@ pub(crate) fn run(command: ThreadCommand) -> anyhow::Result<ExitCode> {
     };
     let bundle = OpenBundle::open(&rollout, arguments.unpack.limit())?;
     if !arguments.redact {
-        write(bundle.folder(), &arguments)?;
-        return Ok(ExitCode::SUCCESS);
+        write(bundle.folder(), &arguments, console)?;
+        return Ok(TraceOutcome::Done);
     }
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let copy = scratch.path().join("copy");
     redact_bundle(bundle.folder(), &copy, Text::Keep, &this_person())?;
-    write(&copy, &arguments)?;
-    Ok(ExitCode::SUCCESS)
+    write(&copy, &arguments, console)?;
+    Ok(TraceOutcome::Done)
 }
 
-fn write(bundle: &Path, arguments: &ExportArguments) -> anyhow::Result<()> {
+fn write(
+    bundle: &Path,
+    arguments: &ExportArguments,
+    console: &mut Console<'_>,
+) -> anyhow::Result<()> {
     let reduction = replay_bundle(bundle)?;
     let document = |out: &mut dyn Write| -> io::Result<()> {
         match arguments.format {
@@ -80,9 +84,9 @@ fn write(bundle: &Path, arguments: &ExportArguments) -> anyhow::Result<()> {
         }
     };
     match (&arguments.output, arguments.format) {
-        (Some(output), _) => write_output(&OutputFile::named(output), |out| document(out)),
+        (Some(output), _) => write_output(console, &OutputFile::named(output), |out| document(out)),
         (None, DocumentFormat::Markdown) => {
-            document(&mut print::output()).context("cannot write to standard output")
+            document(console.output()).context("cannot write to standard output")
         }
         (None, DocumentFormat::Html) => anyhow::bail!("name the page's file with -o"),
     }

@@ -1,21 +1,21 @@
 //! `codex debug trace-convert`: converts a bundle to the other schema version.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use codex_rollout_trace::format::Schema;
 use codex_rollout_trace::{convert_bundle, read_manifest};
 use codex_trace_folder::OpenBundle;
 
-use crate::print::{answer, note};
-use crate::trace_source::UnpackArguments;
+use crate::outcome::TraceOutcome;
+use crate::source::UnpackArguments;
+use codex_engine_host::console::Console;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Release 0.140 reads schema 1 and release 0.169 schema 2; this program reads both.\n\n\
 Exit status: 0 converted, 1 not.")]
-pub(crate) struct TraceConvertArguments {
+pub struct TraceConvertArguments {
     /// The bundle, a folder or a packed file.
     bundle: PathBuf,
     #[command(flatten)]
@@ -27,7 +27,10 @@ pub(crate) struct TraceConvertArguments {
     to: Option<u32>,
 }
 
-pub(crate) fn run(arguments: &TraceConvertArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(
+    arguments: &TraceConvertArguments,
+    console: &mut Console<'_>,
+) -> anyhow::Result<TraceOutcome> {
     let bundle = OpenBundle::open(&arguments.bundle, arguments.unpack.limit())?;
     let manifest = read_manifest(bundle.folder())?;
     let to = match (arguments.to, Schema::numbered(manifest.schema_version)) {
@@ -38,12 +41,12 @@ pub(crate) fn run(arguments: &TraceConvertArguments) -> anyhow::Result<ExitCode>
     };
     let done = convert_bundle(bundle.folder(), &arguments.out, to)?;
     let (from, to, events) = (done.from.number(), done.to.number(), done.events);
-    note(format_args!(
+    console.note(format_args!(
         "schema {from} to schema {to}: {events} events"
     ));
     for (what, times) in &done.left_out {
-        note(format_args!("no counterpart, left out: {what} ({times})"));
+        console.note(format_args!("no counterpart, left out: {what} ({times})"));
     }
-    answer(arguments.out.display());
-    Ok(ExitCode::SUCCESS)
+    console.answer(arguments.out.display());
+    Ok(TraceOutcome::Done)
 }

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -12,10 +11,11 @@ use codex_regular_file::OutputFile;
 use codex_rollout_trace::replay_bundle;
 use codex_trace_view::{Contents, encode_otlp, write_atif, write_otlp, write_perfetto};
 
+use crate::outcome::TraceOutcome;
 use crate::output::write_output;
-use crate::print::answer;
-use crate::trace_problems::{exit_with, report_damage};
-use crate::trace_source::{UnpackArguments, open_source};
+use crate::problems::{outcome_of, report_damage};
+use crate::source::{UnpackArguments, open_source};
+use codex_engine_host::console::Console;
 
 /// The time limit for sending.
 const SEND_TIME: Duration = Duration::from_secs(60);
@@ -48,7 +48,7 @@ impl ExportFormat {
 Examples:\n  codex debug trace-export BUNDLE --format perfetto     to open at ui.perfetto.dev\n  \
 codex debug trace-export BUNDLE --send http://localhost:6006    to a backend of OpenTelemetry\n\n\
 Exit status: 0 written or sent, 1 not, 3 written or sent although the bundle is damaged.")]
-pub(crate) struct TraceExportArguments {
+pub struct TraceExportArguments {
     /// The bundle, a folder or a packed file; or a rollout, or the id of a thread.
     bundle: PathBuf,
     #[command(flatten)]
@@ -70,7 +70,10 @@ pub(crate) struct TraceExportArguments {
     contents: bool,
 }
 
-pub(crate) fn run(arguments: TraceExportArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(
+    arguments: TraceExportArguments,
+    console: &mut Console<'_>,
+) -> anyhow::Result<TraceOutcome> {
     let TraceExportArguments {
         bundle,
         unpack,
@@ -89,11 +92,11 @@ pub(crate) fn run(arguments: TraceExportArguments) -> anyhow::Result<ExitCode> {
     let reduction = replay_bundle(bundle.folder())?;
     if let Some(url) = send {
         let spans = encode_otlp(&reduction, bundle.folder(), contents);
-        crate::runtime::here()?.block_on(send_spans(&url, &header, spans))?;
+        codex_engine_host::runtime::here()?.block_on(send_spans(&url, &header, spans, console))?;
     } else if let Some(format) = format {
         let derived = || bundle.derived(format.file_name());
         let output = output.map_or_else(derived, OutputFile::named);
-        write_output(&output, |out| match format {
+        write_output(console, &output, |out| match format {
             ExportFormat::Perfetto => write_perfetto(&reduction, out),
             ExportFormat::OtlpJson => write_otlp(&reduction, bundle.folder(), contents, out),
             ExportFormat::OtlpProtobuf => {
@@ -102,13 +105,18 @@ pub(crate) fn run(arguments: TraceExportArguments) -> anyhow::Result<ExitCode> {
             ExportFormat::Atif => write_atif(&reduction, out),
         })?;
     }
-    report_damage(&reduction.problems, None);
+    report_damage(console, &reduction.problems, None);
     let is_damaged = reduction.problems.is_damaged();
-    Ok(exit_with(reduction, is_damaged))
+    Ok(outcome_of(reduction, is_damaged))
 }
 
 /// Sends spans in the binary encoding.
-async fn send_spans(url: &str, headers: &[String], spans: Vec<u8>) -> anyhow::Result<()> {
+async fn send_spans(
+    url: &str,
+    headers: &[String],
+    spans: Vec<u8>,
+    console: &mut Console<'_>,
+) -> anyhow::Result<()> {
     let url = traces_address(url)?;
     let http = codex_engine_host::resources::http_pool();
     let mut request = http.client(&url)?.post(&url);
@@ -125,7 +133,7 @@ async fn send_spans(url: &str, headers: &[String], spans: Vec<u8>) -> anyhow::Re
         let text = String::from_utf8_lossy(&reply.body).into_owned();
         anyhow::bail!("{url} answers {} {}: {text}", reply.status, reply.reason);
     }
-    answer(format_args!("sent to {url}"));
+    console.answer(format_args!("sent to {url}"));
     Ok(())
 }
 

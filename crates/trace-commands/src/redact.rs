@@ -1,19 +1,19 @@
 //! `codex debug trace-redact`: copies a bundle without secrets.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use codex_trace_view::{Person, Text, redact_bundle};
 
-use crate::print::{answer, note};
-use crate::trace_source::{UnpackArguments, open_source};
+use crate::outcome::TraceOutcome;
+use crate::source::{UnpackArguments, open_source};
+use codex_engine_host::console::Console;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 No list of patterns is complete: read the copy before you pass it on.\n\n\
 Exit status: 0 copied, 1 not.")]
-pub(crate) struct TraceRedactArguments {
+pub struct TraceRedactArguments {
     /// The bundle, a folder or a packed file; or a rollout, or the id of a thread.
     bundle: PathBuf,
     #[command(flatten)]
@@ -34,7 +34,10 @@ pub(crate) fn this_person() -> Person {
     }
 }
 
-pub(crate) fn run(arguments: TraceRedactArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(
+    arguments: &TraceRedactArguments,
+    console: &mut Console<'_>,
+) -> anyhow::Result<TraceOutcome> {
     let text = if arguments.text {
         Text::Mark
     } else {
@@ -42,16 +45,16 @@ pub(crate) fn run(arguments: TraceRedactArguments) -> anyhow::Result<ExitCode> {
     };
     let bundle = open_source(&arguments.bundle, arguments.unpack)?;
     let done = redact_bundle(bundle.folder(), &arguments.out, text, &this_person())?;
-    note(format_args!(
+    console.note(format_args!(
         "{} files copied, {} different secrets replaced; read the copy before you pass it on",
         done.files, done.secrets
     ));
     if done.changed > 0 {
-        note(format_args!(
+        console.note(format_args!(
             "left out: {} payload files that are not as they were recorded",
             done.changed
         ));
     }
-    answer(arguments.out.display());
-    Ok(ExitCode::SUCCESS)
+    console.answer(arguments.out.display());
+    Ok(TraceOutcome::Done)
 }

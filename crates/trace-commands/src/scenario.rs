@@ -1,7 +1,6 @@
 //! `codex debug trace-to-scenario`: converts a bundle to a scenario.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 
 use clap::Args;
 use codex_regular_file::OutputFile;
@@ -9,9 +8,10 @@ use codex_rollout_trace::Recording;
 use codex_trace_folder::OpenBundle;
 use codex_trace_view::write_scenario;
 
+use crate::outcome::TraceOutcome;
 use crate::output::write_output;
-use crate::print::note;
-use crate::trace_source::UnpackArguments;
+use crate::source::UnpackArguments;
+use codex_engine_host::console::Console;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -19,7 +19,7 @@ The scenario has the model's part of the session; commands and patches run for r
 Example:\n  codex debug trace-to-scenario BUNDLE -o session.toml\n  \
 codex app-server --scenario session.toml\n\n\
 Exit status: 0 written, 1 not.")]
-pub(crate) struct TraceToScenarioArguments {
+pub struct TraceToScenarioArguments {
     /// The bundle, a folder or a packed file.
     bundle: PathBuf,
     #[command(flatten)]
@@ -29,19 +29,22 @@ pub(crate) struct TraceToScenarioArguments {
     output: Option<PathBuf>,
 }
 
-pub(crate) fn run(arguments: &TraceToScenarioArguments) -> anyhow::Result<ExitCode> {
+pub(crate) fn run(
+    arguments: &TraceToScenarioArguments,
+    console: &mut Console<'_>,
+) -> anyhow::Result<TraceOutcome> {
     let bundle = OpenBundle::open(&arguments.bundle, arguments.unpack.limit())?;
     let recording = Recording::read(bundle.folder())?;
     let derived = || bundle.derived("scenario.toml");
     let named = arguments.output.clone();
     let output = named.map_or_else(derived, OutputFile::named);
     let mut written = None;
-    write_output(&output, |out| {
+    write_output(console, &output, |out| {
         written = Some(write_scenario(&recording, out)?);
         Ok(())
     })?;
     for limit in written.into_iter().flat_map(|written| written.limits) {
-        note(format_args!("note: {limit}"));
+        console.note(format_args!("note: {limit}"));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(TraceOutcome::Done)
 }

@@ -10,12 +10,12 @@ use tokio::runtime::{Builder, Runtime};
 const KEEP_ALIVE: Duration = Duration::from_secs(30);
 
 /// A runtime on the current thread.
-pub(crate) fn here() -> anyhow::Result<Runtime> {
+pub fn here() -> anyhow::Result<Runtime> {
     start(&mut Builder::new_current_thread())
 }
 
 /// A runtime for a command that prints progress: slow output delays only the printing.
-pub(crate) fn beside_output() -> anyhow::Result<Runtime> {
+pub fn beside_output() -> anyhow::Result<Runtime> {
     start(Builder::new_multi_thread().worker_threads(1))
 }
 
