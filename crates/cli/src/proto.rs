@@ -1,18 +1,4 @@
 //! `codex proto`: the queue protocol, one submission or event per line.
-//!
-//! A session with the configured settings runs from the start. `configure_session`, the older form, replaces it; with
-//! another provider or a stored thread the new session is another one, and only its events are printed from then on. A
-//! line that cannot be parsed is answered with an error event.
-//!
-//! Tasks follow the protocol to the letter: more input of the user aborts the running task and starts another one, each
-//! response of the model ends with `turn_complete` and the task with `task_complete`.
-
-mod agents;
-mod events;
-mod lines;
-mod listener;
-mod memories;
-mod session;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -20,14 +6,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use codex_app_server::Listen;
+use codex_queue_server::{serve_listener, serve_streams};
 
-use self::session::{FirstLine, ProtoSession, load_account_limits};
+use crate::print;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::host::{EngineHost, HostPurpose};
 use codex_engine_host::wiring::TraceRecorder;
-
-/// A longer line is an error.
-const LINE_LIMIT: usize = 64 * 1024 * 1024;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -73,20 +57,18 @@ pub(crate) fn run(arguments: ProtoArguments, settings: &SettingsFlags) -> anyhow
     crate::app_server::start_log();
     let runtime = codex_engine_host::runtime::beside_output()?;
     let tracing = TraceRecorder::for_clients_of(None);
-    let served = runtime.block_on(async {
-        let host = EngineHost::new(overrides, None, tracing.clone(), HostPurpose::Clients)?;
-        let host = Arc::new(host);
-        match arguments.listen {
-            ListenUrl::Stdio => {
-                load_account_limits(&host).await?;
-                let session = ProtoSession::start(host, tokio::io::stdout())?;
-                let (input, never) = (tokio::io::stdin(), std::future::pending());
-                session
-                    .serve(input, LINE_LIMIT, FirstLine::Any, never)
-                    .await
+    let served = print::with_console(|console| {
+        runtime.block_on(async {
+            let host = EngineHost::new(overrides, None, tracing.clone(), HostPurpose::Clients)?;
+            let host = Arc::new(host);
+            match arguments.listen {
+                ListenUrl::Stdio => {
+                    let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+                    serve_streams(host, input, output).await
+                }
+                ListenUrl::Listener(listen) => serve_listener(host, &listen, console).await,
             }
-            ListenUrl::Listener(listen) => listener::serve(host, &listen).await,
-        }
+        })
     });
     // A pending read of standard input must not keep the process alive.
     runtime.shutdown_background();

@@ -3,14 +3,14 @@
 use anyhow::Context;
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-pub(super) enum InputLine {
+pub(crate) enum InputLine {
     Read(Vec<u8>),
     /// The line was skipped.
     TooLong,
 }
 
 /// Reads lines up to a maximum length. Cancel safe.
-pub(super) struct InputLines<R> {
+pub(crate) struct InputLines<R> {
     input: BufReader<R>,
     limit: usize,
     line: Vec<u8>,
@@ -18,7 +18,7 @@ pub(super) struct InputLines<R> {
 }
 
 impl<R: AsyncRead + Unpin> InputLines<R> {
-    pub(super) fn new(input: R, limit: usize) -> Self {
+    pub(crate) fn new(input: R, limit: usize) -> Self {
         Self {
             input: BufReader::new(input),
             limit,
@@ -28,7 +28,7 @@ impl<R: AsyncRead + Unpin> InputLines<R> {
     }
 
     /// The next line; none at the end of the input.
-    pub(super) async fn next(&mut self) -> anyhow::Result<Option<InputLine>> {
+    pub(crate) async fn next(&mut self) -> anyhow::Result<Option<InputLine>> {
         loop {
             let available = self.input.fill_buf().await;
             let available = available.context("cannot read the input")?;
@@ -56,5 +56,23 @@ impl<R: AsyncRead + Unpin> InputLines<R> {
                 }));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn line_over_the_limit_is_skipped_and_the_next_one_read() {
+        let mut lines = InputLines::new(&b"four\ntoo long\n\nend"[..], 4);
+        let mut seen = Vec::new();
+        while let Some(line) = lines.next().await.unwrap() {
+            seen.push(match line {
+                InputLine::Read(text) => String::from_utf8(text).unwrap(),
+                InputLine::TooLong => "(too long)".to_owned(),
+            });
+        }
+        assert_eq!(seen, ["four", "(too long)", "", "end"]);
     }
 }

@@ -21,7 +21,7 @@ struct TurnComplete<'a> {
 }
 
 /// Writes an event as lines of JSON. An interrupted task has an error before its end, a delta its older form after it.
-pub(super) fn write_event(text: &mut Vec<u8>, event: &Event) -> serde_json::Result<()> {
+pub(crate) fn write_event(text: &mut Vec<u8>, event: &Event) -> serde_json::Result<()> {
     match &event.msg {
         EventMsg::ResponseCompleted(ended) => {
             let msg = TurnComplete {
@@ -54,4 +54,38 @@ fn write_line(text: &mut Vec<u8>, line: &impl Serialize) -> serde_json::Result<(
     serde_json::to_writer(&mut *text, line)?;
     text.push(b'\n');
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// The types of the messages that an event is written as.
+    fn types(event: Value) -> Vec<String> {
+        let event: Event = serde_json::from_value(event).unwrap();
+        let mut text = Vec::new();
+        write_event(&mut text, &event).unwrap();
+        let lines = std::str::from_utf8(&text).unwrap().lines();
+        let messages = lines.map(|line| serde_json::from_str::<Value>(line).unwrap());
+        messages
+            .map(|message| {
+                assert_eq!(message["id"], "1");
+                message["msg"]["type"].as_str().unwrap().to_owned()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn interrupted_task_has_an_error_before_its_end() {
+        let aborted = serde_json::json!({
+            "id": "1", "msg": { "type": "turn_aborted", "turn_id": "1", "reason": "interrupted" }
+        });
+        assert_eq!(types(aborted), ["error", "turn_aborted"]);
+        let replaced = serde_json::json!({
+            "id": "1", "msg": { "type": "turn_aborted", "turn_id": "1", "reason": "replaced" }
+        });
+        assert_eq!(types(replaced), ["turn_aborted"]);
+    }
 }

@@ -18,15 +18,15 @@ use serde_json::Map;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-use super::agents::AgentQuestions;
-use super::events::write_event;
-use super::lines::{InputLine, InputLines};
-use super::memories;
+use crate::agents::AgentQuestions;
+use crate::events::write_event;
+use crate::lines::{InputLine, InputLines};
+use crate::memories;
 use codex_engine_host::host::EngineHost;
 
 /// What the first line of a client may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FirstLine {
+pub(crate) enum FirstLine {
     Any,
     /// The connection is closed otherwise.
     MustBeSubmission,
@@ -36,14 +36,14 @@ pub(super) enum FirstLine {
 ///
 /// # Errors
 /// They cannot be loaded. Without them no session is started.
-pub(super) async fn load_account_limits(host: &EngineHost) -> anyhow::Result<()> {
+pub(crate) async fn load_account_limits(host: &EngineHost) -> anyhow::Result<()> {
     let limits = host.accounts().requirements().await?;
     host.configuration().set_account_requirements(limits);
     Ok(())
 }
 
 /// The session of a client.
-pub(super) struct ProtoSession<W> {
+pub(crate) struct QueueSession<W> {
     host: Arc<EngineHost>,
     session: SessionConfig,
     manager: Arc<ThreadManager>,
@@ -56,9 +56,9 @@ pub(super) struct ProtoSession<W> {
     output: W,
 }
 
-impl<W: AsyncWrite + Unpin> ProtoSession<W> {
+impl<W: AsyncWrite + Unpin> QueueSession<W> {
     /// Starts a session with the configured settings. Reads files.
-    pub(super) fn start(host: Arc<EngineHost>, output: W) -> anyhow::Result<Self> {
+    pub(crate) fn start(host: Arc<EngineHost>, output: W) -> anyhow::Result<Self> {
         let prepared = host.prepare(&RequestedSettings {
             cwd: None,
             params: RequestParams::default(),
@@ -98,7 +98,7 @@ impl<W: AsyncWrite + Unpin> ProtoSession<W> {
     }
 
     /// Serves until the input ends, the session ends, or `stopped` is.
-    pub(super) async fn serve<R: AsyncRead + Unpin>(
+    pub(crate) async fn serve<R: AsyncRead + Unpin>(
         mut self,
         input: R,
         line_limit: usize,

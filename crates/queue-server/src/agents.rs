@@ -18,7 +18,7 @@ const SEPARATOR: char = ':';
 const WAITING: usize = 16;
 
 /// The agents of a session that have asked something and run.
-pub(super) struct AgentQuestions {
+pub(crate) struct AgentQuestions {
     asked: HashMap<String, Thread>,
     sender: mpsc::Sender<AgentNews>,
     news: mpsc::Receiver<AgentNews>,
@@ -32,7 +32,7 @@ enum AgentNews {
 }
 
 impl AgentQuestions {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (sender, news) = mpsc::channel(WAITING);
         Self {
             asked: HashMap::new(),
@@ -42,12 +42,12 @@ impl AgentQuestions {
     }
 
     /// Listens to the questions of an agent, and of the agents that it starts.
-    pub(super) fn add(&self, agent: SpawnedAgent) {
+    pub(crate) fn add(&self, agent: SpawnedAgent) {
         tokio::spawn(listen(agent.started, self.sender.clone()));
     }
 
     /// The next question. Cancel safe.
-    pub(super) async fn next(&mut self) -> Event {
+    pub(crate) async fn next(&mut self) -> Event {
         loop {
             match self.news.recv().await {
                 Some(AgentNews::Question(event, agent)) => {
@@ -62,7 +62,7 @@ impl AgentQuestions {
     }
 
     /// The agent that an operation answers; the operation then has the id that the agent knows.
-    pub(super) fn answered(&self, op: &mut Op) -> Option<&Thread> {
+    pub(crate) fn answered(&self, op: &mut Op) -> Option<&Thread> {
         let id = match op {
             Op::ExecApproval { id, .. }
             | Op::PatchApproval { id, .. }

@@ -13,8 +13,8 @@ use codex_system::signals;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::session::{FirstLine, ProtoSession, load_account_limits};
-use crate::print::note;
+use crate::session::{FirstLine, QueueSession, load_account_limits};
+use codex_engine_host::console::Console;
 use codex_engine_host::host::EngineHost;
 
 /// How many clients are served at once. Each has a session, with its MCP servers.
@@ -30,10 +30,17 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 const END_LIMIT: Duration = Duration::from_secs(2);
 
 /// Serves clients until a signal arrives.
-pub(super) async fn serve(host: Arc<EngineHost>, listen: &Listen) -> anyhow::Result<()> {
+///
+/// # Errors
+/// Nothing can listen there.
+pub async fn serve_listener(
+    host: Arc<EngineHost>,
+    listen: &Listen,
+    console: &mut Console<'_>,
+) -> anyhow::Result<()> {
     let listener = OwnerListener::bind(listen).await;
     let listener = listener.with_context(|| format!("cannot listen at {}", url(listen)))?;
-    announce(&listener, listen);
+    announce(&listener, listen, console);
     let first_line = match listen {
         Listen::Tcp(_) => FirstLine::MustBeSubmission,
         Listen::Unix(_) => FirstLine::Any,
@@ -81,7 +88,7 @@ async fn serve_client(
     };
     let served = async {
         load_account_limits(&host).await?;
-        let started = tokio::task::spawn_blocking(move || ProtoSession::start(host, output));
+        let started = tokio::task::spawn_blocking(move || QueueSession::start(host, output));
         started
             .await??
             .serve(input, LINE_LIMIT, first_line, stopped)
@@ -102,10 +109,10 @@ fn url(listen: &Listen) -> String {
     }
 }
 
-/// Prints the address to standard error, where a caller that asked for any port can read it.
-fn announce(listener: &OwnerListener, listen: &Listen) {
+/// Notes the address, where a caller that asked for any port can read it.
+fn announce(listener: &OwnerListener, listen: &Listen, console: &mut Console<'_>) {
     let bound = listener.tcp_address().map(Listen::Tcp);
-    note("codex proto");
+    console.note("codex proto");
     let address = url(bound.as_ref().unwrap_or(listen));
-    note(format_args!("  listening on: {address}"));
+    console.note(format_args!("  listening on: {address}"));
 }
