@@ -23,7 +23,7 @@ use crate::known_programs::{
     without_version,
 };
 use crate::line::{CommandWords, KnownValues, LineCommands, UNKNOWNS, read_line};
-use crate::moved_commands::unknown_folder_of;
+use crate::moved_commands::{change_to_unknown_folder, changes_folder, unknown_folder_of};
 use crate::python_start::removes_variables;
 use crate::recipe_runners::recipe_request;
 use crate::sed;
@@ -68,6 +68,10 @@ pub(crate) struct Candidates {
     pub(crate) uncertain: Option<String>,
     /// The recipes that are asked for.
     pub(crate) recipes: Vec<String>,
+    /// Whether something is begun in another folder.
+    pub(crate) changes_folder: bool,
+    /// Whether that folder is not known.
+    pub(crate) leaves_known_folders: bool,
     /// What code in arguments runs, as lines.
     lines: Vec<String>,
     /// The languages of the interpreters in the line.
@@ -101,6 +105,8 @@ impl Candidates {
         self.all.sort();
         self.all.dedup();
         self.recipes.extend(part.recipes);
+        self.changes_folder |= part.changes_folder;
+        self.leaves_known_folders |= part.leaves_known_folders;
         self.unknown = self.unknown.take().or(part.unknown);
         self.uncertain = self.uncertain.take().or(part.uncertain);
     }
@@ -114,6 +120,8 @@ impl Candidates {
         let mut found = Self {
             languages: languages.filter(|it| *it != Language::Shell).collect(),
             removes_variables: commands.iter().any(removes_variables),
+            changes_folder: commands.iter().any(changes_folder),
+            leaves_known_folders: change_to_unknown_folder(commands).is_some(),
             ..Self::default()
         };
         found.languages.sort_unstable();

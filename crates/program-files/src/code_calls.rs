@@ -155,6 +155,7 @@ impl<'t> CallReader<'t> {
                     }
                 }
                 _ if reads_working_folder(name, language) => {
+                    call.reads_working_folder = true;
                     call.is_computed |= self.moves_elsewhere;
                     let moves = self.changes.iter().filter(|change| change.is_of_process);
                     call.folders = moves.map(|change| change.folder.clone()).collect();

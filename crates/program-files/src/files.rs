@@ -76,6 +76,7 @@ impl ProgramFiles {
             self.imports_nothing = false;
             finder.add_modules(place.cwd, &mut self);
         }
+        self.places.clear();
         self.finish()
     }
 

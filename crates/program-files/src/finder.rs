@@ -12,6 +12,7 @@ use crate::interpreters::Language;
 use crate::launch_place::LaunchPlace;
 use crate::name_pattern::expand;
 use crate::program_file::{DEFAULT_PATH, file_names, is_path, may_be_run, variable};
+use crate::run_places::RunPlaces;
 use crate::system_programs::is_of_system;
 
 /// The limit on the folders that a line names.
@@ -26,6 +27,8 @@ pub(crate) struct Finder<'a> {
     folders: Vec<PathBuf>,
     /// Whether words name more folders than these.
     has_more_folders: bool,
+    /// Where files run that the words name.
+    pub(crate) run_places: RunPlaces,
     search_path: Vec<PathBuf>,
 }
 
@@ -86,7 +89,13 @@ impl<'a> Finder<'a> {
         let set = search_paths.iter().map(OsString::from);
         let all: Vec<OsString> = set.chain([own]).collect();
         let search_path = all.iter().flat_map(std::env::split_paths);
+        let moved = folders.iter().skip(1).filter(|_| candidates.changes_folder);
+        let run_places = RunPlaces {
+            folders: moved.cloned().collect(),
+            has_unknown: candidates.leaves_known_folders,
+        };
         Self {
+            run_places,
             search_path: search_path.map(|folder| place.cwd.join(folder)).collect(),
             real_cwd: codex_mounts::canonicalize(place.cwd).ok(),
             folders,
@@ -113,6 +122,11 @@ impl<'a> Finder<'a> {
     pub(crate) fn add_all(&self, candidates: &[FileCandidate], found: &mut ProgramFiles) {
         for candidate in candidates {
             self.add(candidate, found);
+        }
+        let files = found.all.iter().filter(|file| !file.is_of_system);
+        for file in files.filter(|_| !self.run_places.is_empty()) {
+            let places = found.places.entry(file.path.clone()).or_default();
+            places.add(&self.run_places);
         }
         if self.has_more_folders {
             let unknown = || format!("more than {MAX_FOLDERS} folders");

@@ -1,6 +1,6 @@
 //! The files that decide what is run: their contents, and whether something may write them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::content::{self, ContentError};
 use crate::folder::{self, FolderTree};
+use crate::run_places::RunPlaces;
 
 /// The limit on the files of a program.
 pub(crate) const MAX_FILES: usize = 512;
@@ -52,6 +53,8 @@ pub struct ProgramFiles {
     pub(crate) git: BTreeSet<String>,
     /// Settings of git that lines name.
     pub(crate) git_files: BTreeSet<PathBuf>,
+    /// Where the files run, apart from the working folder.
+    pub(crate) places: BTreeMap<PathBuf, RunPlaces>,
     /// A word that may name a file to run, and that is not known before.
     pub unknown: Option<String>,
 }
@@ -83,6 +86,9 @@ impl ProgramFiles {
                 self.trees.push(tree);
             }
         }
+        for (path, places) in part.places {
+            self.places.entry(path).or_default().add(&places);
+        }
         self.imports_nothing |= part.imports_nothing;
         self.has_more |= part.has_more;
         self.recipes.extend(part.recipes);
@@ -97,6 +103,9 @@ impl ProgramFiles {
     pub(crate) fn join(&mut self, part: Self) {
         self.all.extend(part.all);
         self.trees.extend(part.trees);
+        for (path, places) in part.places {
+            self.places.entry(path).or_default().add(&places);
+        }
         self.imports_nothing |= part.imports_nothing;
         self.search_paths.extend(part.search_paths);
         self.recipes.extend(part.recipes);

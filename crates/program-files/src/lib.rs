@@ -14,7 +14,7 @@
 //! run what others list), `interpreters` (which programs run code, and in which language), `python_start` (how Python is
 //! started), `awk` and `sed` (whether their programs run lines), `code_calls` (what code runs in turn, and in which
 //! folders), `moved_commands` (what runs in a folder that is not known), `code_variables` (what variables name), `finder`
-//! and `files` (the files there), `references` (what these name in turn), `script_places` (where a script finds itself),
+//! and `files` (the files there), `references` (what these name in turn), `script_places` (where a script finds itself), `run_places` (in which folders a file runs),
 //! `recipe_runners` (which recipes are asked for), `recipes` (what a recipe runs), `git_settings` (what git runs), `folder`
 //! (packages), `content` (hashes), `record` (what ran before), `program_file` (how a system finds and protects programs).
 
@@ -42,6 +42,7 @@ mod recipe_runners;
 mod recipes;
 mod record;
 mod references;
+mod run_places;
 mod script_places;
 mod sed;
 mod system_programs;

@@ -22,21 +22,32 @@ const PLAIN_GIT: [&str; 8] = [
 
 /// The change of the folder in commands, if it is not known and others run what lies there.
 pub(crate) fn unknown_folder_of(commands: &[CommandWords]) -> Option<UnknownFolder> {
+    let change = change_to_unknown_folder(commands)?;
+    let reads_file = || commands.iter().any(reads_relative_file);
+    let runs = |command: &CommandWords| {
+        let is_input = || is_interpreter_of_input(command) && reads_file();
+        runs_from_folder(&command.0) || is_input()
+    };
+    commands.iter().any(runs).then_some(change)
+}
+
+/// The change of the folder in commands, if it is not known.
+pub(crate) fn change_to_unknown_folder(commands: &[CommandWords]) -> Option<UnknownFolder> {
     let unknown = UnknownWords::of(commands);
     let moves = |may_be_unset| {
         let mut commands = commands.iter();
         commands.find(|command| unknown.moves(&command.0, may_be_unset))
     };
     let command = moves(false).or_else(|| moves(true))?;
-    let reads_file = || commands.iter().any(reads_relative_file);
-    let runs = |command: &CommandWords| {
-        let is_input = || is_interpreter_of_input(command) && reads_file();
-        runs_from_folder(&command.0) || is_input()
-    };
-    commands.iter().any(runs).then(|| UnknownFolder {
+    Some(UnknownFolder {
         shown: command.0.join(" "),
         is_set_elsewhere: !unknown.moves(&command.0, false),
     })
+}
+
+/// Whether a command changes to a folder, or begins another one there.
+pub(crate) fn changes_folder(command: &CommandWords) -> bool {
+    UnknownWords::any().moves(&command.0, false)
 }
 
 /// A change to a folder that is not known.
@@ -71,6 +82,11 @@ impl UnknownWords {
             }
         }
         Self(marks)
+    }
+
+    /// Every word counts.
+    fn any() -> Self {
+        Self(vec![String::new()])
     }
 
     fn is_in(&self, word: &str) -> bool {

@@ -3,7 +3,7 @@
 //! No language is parsed. Every word in the text of a file that names code beside it, or in the working folder, counts;
 //! scripts for a shell are also read like a line of a hook. Names that a program computes are not found.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -15,9 +15,11 @@ use crate::found_files::{BESIDE, FOLLOWED, MAX_FILES, ProgramFile, ProgramFiles}
 use crate::git_settings::{GitPlaces, READING_GIT, git_settings};
 use crate::interpreters::{Language, is_interpreter};
 use crate::known_programs::{base_name, has_code_ending, is_data};
-use crate::line::read_line;
+use crate::line::{CommandWords, read_line};
+use crate::moved_commands::changes_folder;
 use crate::program_file::{is_path, may_be_run};
 use crate::recipes::{lines_to_run, recipes_in, recipes_of};
+use crate::run_places::RunPlaces;
 use crate::script_places::with_known_places;
 
 /// Longer texts are not read; their hashes count all the same.
@@ -53,9 +55,11 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
         recipe_files: Vec::new(),
         uncertain: Vec::new(),
         run_by: Vec::new(),
-        moves: Vec::new(),
-        code_lines: Vec::new(),
-        moved: BTreeSet::new(),
+        moves: BTreeMap::new(),
+        code_files: BTreeSet::new(),
+        sourced: BTreeSet::new(),
+        places: BTreeMap::new(),
+        read_again: 0,
         source: PathBuf::new(),
     };
     // What the search path finds elsewhere is installed.
@@ -66,25 +70,17 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
     let named = found.all.iter().filter(is_own);
     let named: BTreeSet<PathBuf> = named.map(|file| file.path.clone()).collect();
     let mut index = 0;
-    while let Some(file) = found.file_at(index) {
-        if !file.is_of_system {
-            let is_named = !file.word.starts_with(FOLLOWED);
-            let is_data = file.word == MANIFEST;
-            let (path, real) = (file.path.clone(), file.real.clone());
-            if !is_data {
-                reader.read(&path, is_named, found);
-            }
-            // Most interpreters look beside what a link leads to.
-            if !is_data && real != path {
-                reader.run_by.push((path, real.clone()));
-                reader.read(&real, is_named, found);
-            }
+    loop {
+        while let Some(file) = found.file_at(index).cloned() {
+            reader.file(&file, found);
+            index += 1;
         }
-        index += 1;
-        if index == found.count() {
-            reader.moved_lines(found);
-            reader.recipes(found);
-            reader.git(found);
+        reader.recipes(found);
+        reader.git(found);
+        let moved = reader.moved_files(found);
+        moved.iter().for_each(|file| reader.file(file, found));
+        if moved.is_empty() && index == found.count() {
+            break;
         }
     }
     if let Some(shown) = reader.uncertain_of(named) {
@@ -124,23 +120,50 @@ struct ReferenceReader<'a> {
     uncertain: Vec<(PathBuf, String)>,
     /// Files, and what they run.
     run_by: Vec<(PathBuf, PathBuf)>,
-    /// Code that changes the folder of its process, and the lines that do.
-    moves: Vec<(PathBuf, String)>,
-    /// Code that starts programs, and the lines that do.
-    code_lines: Vec<(PathBuf, String)>,
-    /// Which of both have been read together.
-    moved: BTreeSet<(usize, usize)>,
+    /// The folders that a file changes to itself.
+    moves: BTreeMap<PathBuf, RunPlaces>,
+    /// Files with code of a language, which may share a process.
+    code_files: BTreeSet<PathBuf>,
+    /// Scripts, and those that they read as a part of themselves.
+    sourced: BTreeSet<(PathBuf, PathBuf)>,
+    /// Where files were run when they were read.
+    places: BTreeMap<PathBuf, RunPlaces>,
+    /// How many files have been read again.
+    read_again: usize,
     /// The file that is read.
     source: PathBuf,
 }
 
 impl ReferenceReader<'_> {
+    fn file(&mut self, file: &ProgramFile, found: &mut ProgramFiles) {
+        let is_named = !file.word.starts_with(FOLLOWED);
+        let is_data = file.word == MANIFEST;
+        for path in [&file.path, &file.real] {
+            let places = found.places.get(path).cloned();
+            places
+                .into_iter()
+                .for_each(|places| drop(self.places.insert(path.clone(), places)));
+        }
+        if file.is_of_system || is_data {
+            return;
+        }
+        self.read(&file.path, is_named, found);
+        // Most interpreters look beside what a link leads to.
+        if file.real != file.path {
+            self.run_by.push((file.path.clone(), file.real.clone()));
+            self.read(&file.real, is_named, found);
+        }
+    }
+
     /// `is_named`: whether words of the line name the file, so that it decides where code is imported from.
     fn read(&mut self, path: &Path, is_named: bool, found: &mut ProgramFiles) {
         let Some(text) = text_of(path) else { return };
         let Some(folder) = path.parent() else { return };
         let language = Language::of_file(path, &text);
         self.source = path.to_path_buf();
+        let places = self.places.get(path).cloned().unwrap_or_default();
+        let moves = self.moves_of(&places, &text, language, folder);
+        self.moves.insert(path.to_path_buf(), moves);
         let has_recipes = recipes_of(path, &text).is_some();
         if has_recipes {
             self.recipe_files.push((path.to_path_buf(), text.clone()));
@@ -151,7 +174,8 @@ impl ReferenceReader<'_> {
                 self.finder.add_packages(folder, found);
                 self.add_manifest(folder, &text, found);
             }
-            Language::Shell => self.read_script(&text, folder, !has_recipes, found),
+            Language::Shell if has_recipes => self.read_script(&text, folder, false, found),
+            Language::Shell => self.read_script(&(places.as_lines() + &text), folder, true, found),
             _ => {}
         }
         // The line with the interpreter may set variables.
@@ -171,7 +195,10 @@ impl ReferenceReader<'_> {
         let words: BTreeSet<&str> = words(&text).collect();
         let calls = calls(&text, language, false);
         let is_judged = is_named || self.finder.is_of_work(path);
-        if let Some(call) = calls.iter().find(|call| call.is_computed && is_judged) {
+        let is_computed = |call: &&CodeCall| {
+            call.is_computed || (call.reads_working_folder && places.has_unknown)
+        };
+        if let Some(call) = calls.iter().find(is_computed).filter(|_| is_judged) {
             self.computed.push((path.to_path_buf(), call.shown.clone()));
         }
         let runs_code = calls.iter().any(runs_text);
@@ -185,17 +212,15 @@ impl ReferenceReader<'_> {
             .iter()
             .flat_map(|word| [cwd.join(word), folder.join(word)]);
         let folders = folders.filter(|folder| codex_mounts::is_dir(folder));
-        let bases: Vec<PathBuf> = folders.take(MAX_INNER).collect();
+        let mut bases: Vec<PathBuf> = folders.take(MAX_INNER).collect();
+        bases.extend(places.folders.iter().cloned());
         for line in calls.iter().flat_map(|call| &call.lines) {
-            self.read_script(line, folder, true, found);
-            self.code_lines.push((path.to_path_buf(), line.clone()));
+            self.read_script(&(places.as_lines() + line), folder, true, found);
         }
-        let moves = process_moves(&text, language);
-        if !moves.is_empty() {
-            let moves = with_known_places(&moves, folder);
-            self.moves.push((path.to_path_buf(), moves));
+        if !matches!(language, Language::Other | Language::Shell) {
+            self.code_files.insert(path.to_path_buf());
         }
-        self.imports(&text, language, path, folder);
+        self.imports(&text, language, path, &bases);
         calls
             .iter()
             .for_each(|call| self.call(call, language, (folder, &bases), found));
@@ -213,10 +238,11 @@ impl ReferenceReader<'_> {
     }
 
     /// The code of the workspace that code imports runs with it.
-    fn imports(&mut self, text: &str, language: Language, path: &Path, folder: &Path) {
+    fn imports(&mut self, text: &str, language: Language, path: &Path, named: &[PathBuf]) {
         let lines = text.lines().filter(|line| may_import(line));
         let words: BTreeSet<&str> = lines.take(MAX_FILES).flat_map(words).collect();
-        let bases = [folder, self.finder.place.cwd];
+        let own = path.parent().into_iter().chain([self.finder.place.cwd]);
+        let bases: Vec<&Path> = own.chain(named.iter().map(PathBuf::as_path)).collect();
         for word in words.into_iter().take(MAX_FILES) {
             let module = match language {
                 Language::Python => word.trim_start_matches('.').replace('.', "/"),
@@ -239,20 +265,76 @@ impl ReferenceReader<'_> {
         }
     }
 
-    /// What code starts while other code has changed the folder of the process.
-    fn moved_lines(&mut self, found: &mut ProgramFiles) {
-        for (mover, (by, moves)) in self.moves.clone().into_iter().enumerate() {
-            for (line, (path, text)) in self.code_lines.clone().into_iter().enumerate() {
-                let is_new = path != by && self.moved.len() < MAX_MOVED;
-                if !is_new || !self.moved.insert((mover, line)) {
-                    continue;
+    /// The files that run in other folders than those for which they were read: what starts a file, and other code of its
+    /// process, hand theirs on.
+    fn moved_files(&mut self, found: &mut ProgramFiles) -> Vec<ProgramFile> {
+        loop {
+            let before = found.places.clone();
+            let mut hand_on = |from: &RunPlaces, to: &PathBuf| {
+                if !from.is_empty() {
+                    found.places.entry(to.clone()).or_default().add(from);
                 }
-                let folder = path.parent().unwrap_or(&path).to_path_buf();
-                self.source = path.clone();
-                let text = moves.clone() + &with_known_places(&text, &folder);
-                self.read_script(&text, &folder, true, found);
+            };
+            let own = |path: &PathBuf| before.get(path).cloned().unwrap_or_default();
+            for (by, file) in &self.run_by {
+                hand_on(&own(by), file);
+            }
+            for (by, part) in &self.sourced {
+                hand_on(&own(part), by);
+                self.moves
+                    .get(part)
+                    .into_iter()
+                    .for_each(|moves| hand_on(moves, by));
+            }
+            for (by, moves) in &self.moves {
+                let others = self
+                    .code_files
+                    .iter()
+                    .filter(|file| self.code_files.contains(by) && *file != by);
+                others.for_each(|file| hand_on(moves, file));
+            }
+            if found.places == before {
+                break;
             }
         }
+        let is_moved = |file: &&ProgramFile| {
+            let places = |path| (found.places.get(path), self.places.get(path));
+            [&file.path, &file.real].iter().any(|path| {
+                let (now, before) = places(*path);
+                now.is_some() && now != before
+            })
+        };
+        let moved: Vec<ProgramFile> = found.all.iter().filter(is_moved).cloned().collect();
+        self.read_again += moved.len();
+        if self.read_again > MAX_MOVED {
+            let shown = || format!("more than {MAX_MOVED} scripts in other folders");
+            found.unknown.get_or_insert_with(shown);
+            return Vec::new();
+        }
+        moved
+    }
+
+    /// The folders that a text changes to for its own process.
+    fn moves_of(
+        &self,
+        places: &RunPlaces,
+        text: &str,
+        language: Language,
+        folder: &Path,
+    ) -> RunPlaces {
+        const CHANGES: [&str; 5] = ["builtin", "cd", "chdir", "command", "pushd"];
+        let lines = places.as_lines()
+            + &match language {
+                Language::Shell => text.to_owned(),
+                _ => process_moves(text, language),
+            };
+        let known = self.finder.place.known_values();
+        let mut commands = read_line(&with_known_places(&lines, folder), &known).commands;
+        commands.retain(|command| {
+            let program = command.0.first().map_or("", String::as_str);
+            CHANGES.contains(&program) && changes_folder(command)
+        });
+        Finder::new(&Candidates::of(&commands), &[], self.finder.place).run_places
     }
 
     /// What a call names: relative to the folder of the file, the folders around it and the working folder.
@@ -337,6 +419,19 @@ impl ReferenceReader<'_> {
         let mut part = ProgramFiles::default();
         finder.add_all(&candidates.all, &mut part);
         part.mark_followed(0, FOLLOWED);
+        for CommandWords(words) in &read.commands {
+            let [program, file, ..] = words.as_slice() else {
+                continue;
+            };
+            if ["source", "."].contains(&program.as_str()) {
+                let files = part
+                    .all
+                    .iter()
+                    .filter(|part| part.word.ends_with(file.as_str()));
+                self.sourced
+                    .extend(files.map(|part| (self.source.clone(), part.path.clone())));
+            }
+        }
         let source = &self.source;
         let run = part.all.iter();
         self.run_by

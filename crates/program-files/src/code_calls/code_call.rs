@@ -20,6 +20,8 @@ pub(crate) struct CodeCall {
     pub(crate) levels: usize,
     /// Whether it is not known before what it runs.
     pub(crate) is_computed: bool,
+    /// Whether it finds what it runs from the working folder on.
+    pub(crate) reads_working_folder: bool,
     /// Whether it names folders that code is imported from.
     pub(crate) is_folder: bool,
 }

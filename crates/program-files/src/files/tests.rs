@@ -413,13 +413,14 @@ fn new_file_in_a_folder_whose_files_are_run_changes_the_hash() {
 #[track_caller]
 fn check_rewritten(line: &str, files: &[&str], changed: &str) {
     let folder = LineFolder::new();
+    let work = folder.root().join("work").display().to_string();
     for file in files {
         let (path, text) = file.split_once(": ").unwrap_or((file, "1"));
         let path = folder.root().join("work").join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
+        fs::write(&path, text.replace("WORK", &work)).unwrap();
     }
-    let line = line.replace("WORK", &folder.root().join("work").display().to_string());
+    let line = line.replace("WORK", &work);
     let before = folder.of(&line);
     let hash = before.content_hash().unwrap();
     let path = folder.root().join("work").join(changed);
@@ -1953,6 +1954,152 @@ fn what_runs_in_a_folder_that_other_code_changes_to_cannot_be_rewritten() {
         let files = [&files[..], &RECIPE_BELOW[..]].concat();
         check_rewritten(line, &files, "sub/h.sh");
     }
+}
+
+#[test]
+fn what_follows_runs_in_the_folder_that_its_starter_changed_to() {
+    const MAKES: &str = "t/b.sh: make z\n";
+    for (line, files) in [
+        (
+            "sh a.sh",
+            &["a.sh: cd \"$(cat place)\"\nsh WORK/t/b.sh\n", MAKES][..],
+        ),
+        ("sh a.sh", &["a.sh: cd sub\nsh WORK/t/b.sh\n", MAKES]),
+        ("sh a.sh", &["a.sh: cd sub\nsh ../t/b.sh\n", MAKES]),
+        (
+            "sh a.sh",
+            &["a.sh: cd \"$(cat place)\"\nsh -c 'sh WORK/t/b.sh'\n", MAKES],
+        ),
+        (
+            "sh a.sh",
+            &["a.sh: env -C \"$(cat place)\" sh WORK/t/b.sh\n", MAKES],
+        ),
+        ("sh a.sh", &["a.sh: env -C sub sh WORK/t/b.sh\n", MAKES]),
+        (
+            "sh a.sh",
+            &[
+                "a.sh: . WORK/t/b.sh\nmake z\n",
+                "t/b.sh: cd \"$(cat place)\"\n",
+            ],
+        ),
+        (
+            "sh a.sh",
+            &["a.sh: . WORK/t/b.sh\nmake z\n", "t/b.sh: cd sub\n"],
+        ),
+        (
+            "sh a.sh",
+            &[
+                "a.sh: cd \"$(cat place)\"\nsh WORK/t/b.sh\n",
+                "t/b.sh: ./h.sh\n",
+            ],
+        ),
+        (
+            "sh a.sh",
+            &[
+                "a.sh: cd \"$(cat place)\"\nsh WORK/t/b.sh\n",
+                "t/b.sh: python3 -m h\n",
+            ],
+        ),
+        (
+            "sh a.sh",
+            &[
+                "a.sh: cd sub\nsh WORK/t/b.sh\n",
+                "t/b.sh: sh WORK/t/c.sh\n",
+                "t/c.sh: sh WORK/t/d.sh\n",
+                "t/d.sh: make z\n",
+            ],
+        ),
+        (
+            "sh a.sh",
+            &[
+                "a.sh: cd \"$(cat place)\"\npython3 WORK/t/b.py\n",
+                "t/b.py: import os\nos.system('sh WORK/t/c.sh')\n",
+                "t/c.sh: make z\n",
+            ],
+        ),
+        (
+            "sh a.sh",
+            &[
+                "a.sh: cd \"$(cat place)\"\npython3 WORK/t/b.py\n",
+                "t/b.py: exec(open('h.sh').read())\n",
+            ],
+        ),
+        (
+            "sh a.sh",
+            &[
+                "a.sh: cd sub\npython3 WORK/t/b.py\n",
+                "t/b.py: exec(open('h.sh').read())\n",
+            ],
+        ),
+        (
+            "sh a.sh",
+            &[
+                "a.sh: cd \"$(cat place)\"\nperl WORK/t/b.pl\n",
+                "t/b.pl: do './h.sh';\n",
+            ],
+        ),
+        (
+            "sh a.sh",
+            &[
+                "a.sh: cd \"$(cat place)\"\nruby WORK/t/b.rb\n",
+                "t/b.rb: `make z`\n",
+            ],
+        ),
+        (
+            "python3 a.py",
+            &[
+                "a.py: import subprocess\nsubprocess.run(['sh', 'WORK/t/b.sh'], cwd=d)\n",
+                MAKES,
+            ],
+        ),
+        (
+            "python3 a.py",
+            &[
+                "a.py: import subprocess\nsubprocess.run(['sh', 'WORK/t/b.sh'], cwd='sub')\n",
+                MAKES,
+            ],
+        ),
+        (
+            "node a.js",
+            &[
+                "a.js: execFileSync('node', [__dirname + '/t/b.js'], { cwd: d() })\n",
+                "t/b.js: execSync('make z')\n",
+            ],
+        ),
+        (
+            "ruby a.rb",
+            &["a.rb: Dir.chdir(d) { system 'sh', 'WORK/t/b.sh' }\n", MAKES],
+        ),
+        (
+            "perl a.pl",
+            &["a.pl: chdir $d; system 'sh WORK/t/b.sh';\n", MAKES],
+        ),
+        ("cd sub && sh WORK/t/b.sh", &[MAKES]),
+        ("cd \"$(cat place)\" && sh WORK/t/b.sh", &[MAKES]),
+        ("cd sub && ../t/b.sh", &["t/b.sh: #!/bin/sh\nmake z\n"]),
+        (
+            "python3 a.py",
+            &[
+                "a.py: import os, sys\nsys.path.insert(0, 'WORK/t')\nos.chdir(d)\nimport b\nb.go()\n",
+                "t/b.py: import os\ndef go(): os.system('make z')\n",
+            ],
+        ),
+    ] {
+        let files = [files, &RECIPE_BELOW[..]].concat();
+        check_rewritten(line, &files, "sub/h.sh");
+    }
+}
+
+#[test]
+fn scripts_that_run_nothing_of_the_folder_of_their_starter_are_known() {
+    let folder = LineFolder::new();
+    folder.write("work/t/b.sh", "ruff check\nsh \"$(dirname \"$0\")/c.sh\"\n");
+    folder.write("work/t/c.sh", "git rev-parse HEAD\n");
+    folder.write(
+        "work/a.sh",
+        "cd \"$(cat place)\"\nsh \"$(dirname \"$0\")/t/b.sh\"\n",
+    );
+    assert_eq!(folder.of("sh a.sh").unknown, None);
 }
 
 #[test]
