@@ -6,11 +6,12 @@ use std::process::ExitCode;
 
 use clap::Args;
 use codex_acp::{AcpService, Program};
+use codex_client_commands::ServerChoice;
 
 use crate::app_server::ServedListener;
 use crate::listen_flags::{ListenFlags, ListenTransport};
 use crate::settings_flags::SettingsFlags;
-use crate::{app_server, in_process, login};
+use crate::{app_server, login};
 use codex_engine_host::host::HostPurpose;
 use codex_engine_host::wiring::non_blank;
 
@@ -63,13 +64,15 @@ pub(crate) fn run(arguments: AcpArguments, settings: SettingsFlags) -> anyhow::R
     let purpose = HostPurpose::Editor {
         environment_key: program.api_key.clone(),
     };
-    let scenario = arguments.scenario.as_deref();
+    let (settings, scenario) = (settings.overrides()?, arguments.scenario);
     match transport {
-        ListenTransport::Stdio => in_process::run(&settings, scenario, purpose, async |client| {
-            let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-            let stop = codex_system::signals::first();
-            Ok(codex_acp::serve(client, program, input, output, stop).await?)
-        }),
+        ListenTransport::Stdio => {
+            ServerChoice::here_for(purpose, settings, scenario).run(async |client| {
+                let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+                let stop = codex_system::signals::first();
+                Ok(codex_acp::serve(client, program, input, output, stop).await?)
+            })?;
+        }
         ListenTransport::Listener(listen) => {
             let service = |server| AcpService::new(server, program);
             let served = ServedListener {
@@ -78,8 +81,8 @@ pub(crate) fn run(arguments: AcpArguments, settings: SettingsFlags) -> anyhow::R
                 auth,
                 limit,
             };
-            app_server::serve_as(served, &settings, scenario, purpose, service)?;
-            Ok(ExitCode::SUCCESS)
+            app_server::serve_as(served, settings, scenario.as_deref(), purpose, service)?;
         }
     }
+    Ok(ExitCode::SUCCESS)
 }

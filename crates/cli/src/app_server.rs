@@ -1,12 +1,13 @@
 //! `codex app-server` and its subcommands.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use codex_app_server::{AppServer, Auth, Listen, Listener};
 use codex_app_server_protocol::export;
+use codex_config::Overrides;
 use codex_protocol::Release;
 use codex_scenario::Scenario;
 use codex_transport::Service;
@@ -16,10 +17,9 @@ use crate::other_commands::AnyArguments;
 use crate::print::note;
 use crate::settings_flags::SettingsFlags;
 use crate::{daemon, generate};
-use codex_engine_host::host::{EngineHost, HostPurpose};
-use codex_engine_host::log::LogWriter;
-use codex_engine_host::scripted_model::ScenarioModel;
+use codex_engine_host::host::HostPurpose;
 use codex_engine_host::wiring::TraceRecorder;
+use codex_engine_host::{log, server};
 use codex_projection::dialect;
 
 #[derive(Debug, Args)]
@@ -123,12 +123,18 @@ fn serve(
 ) -> anyhow::Result<()> {
     let limit = listen.max_message_bytes();
     let (transport, auth) = listen.transport()?;
-    start_log();
+    log::start();
     let scenario = scenario.map(Scenario::load).transpose()?;
     let tracing = TraceRecorder::for_clients_of(client_release);
     let runtime = codex_engine_host::runtime::here()?;
     let served = runtime.block_on(async {
-        let server = server(settings, scenario, tracing.clone(), HostPurpose::Clients).await?;
+        let server = server::start(
+            settings.overrides()?,
+            scenario,
+            tracing.clone(),
+            HostPurpose::Clients,
+        )
+        .await?;
         if let Some(release) = client_release {
             server.set_client_release(release);
         }
@@ -163,12 +169,12 @@ pub(crate) struct ServedListener {
 /// Serves another protocol, which `service` makes of the server, to the clients of a listener.
 pub(crate) fn serve_as<S: Service>(
     listener: ServedListener,
-    settings: &SettingsFlags,
+    settings: Overrides,
     scenario: Option<&Path>,
     purpose: HostPurpose,
     service: impl FnOnce(Arc<AppServer>) -> Arc<S>,
 ) -> anyhow::Result<()> {
-    start_log();
+    log::start();
     let ServedListener {
         name,
         listen,
@@ -179,7 +185,7 @@ pub(crate) fn serve_as<S: Service>(
     let tracing = TraceRecorder::from_environment();
     let runtime = codex_engine_host::runtime::here()?;
     let served = runtime.block_on(async {
-        let server = server(settings, scenario, tracing.clone(), purpose).await?;
+        let server = server::start(settings, scenario, tracing.clone(), purpose).await?;
         server.set_client_release(Release::OWN);
         let listener = Listener::bind(&listen, auth, limit).await;
         let listener = listener.with_context(|| format!("cannot listen at {listen}"))?;
@@ -191,29 +197,6 @@ pub(crate) fn serve_as<S: Service>(
     runtime.shutdown_background();
     tracing.finish();
     served
-}
-
-/// The server with the configured model, or with a scripted one.
-pub(crate) async fn server(
-    settings: &SettingsFlags,
-    scenario: Option<Scenario>,
-    tracing: TraceRecorder,
-    purpose: HostPurpose,
-) -> anyhow::Result<Arc<AppServer>> {
-    let host = match scenario {
-        None => EngineHost::new(settings.overrides()?, None, tracing, purpose)?,
-        Some(scenario) => {
-            let (below, model) = ScenarioModel::start(scenario).await?;
-            EngineHost::new(
-                settings.overrides()?.over(below),
-                Some(model),
-                tracing,
-                purpose,
-            )?
-        }
-    };
-    host.write_left_inputs().await;
-    Ok(AppServer::new(Arc::new(host)))
 }
 
 /// Prints the addresses to standard error, where a caller that asked for any port can read them.
@@ -229,25 +212,5 @@ fn announce(name: &str, listener: &Listener, listen: &Listen) {
         note(format_args!(
             "  note: only this machine can connect; forward the port to connect from another"
         ));
-    }
-}
-
-/// Starts logging to standard error and to the log buffer. `RUST_LOG` sets the level; `LOG_FORMAT=json` the format.
-/// Nothing happens if it is started already.
-pub(crate) fn start_log() {
-    static STARTED: Once = Once::new();
-    STARTED.call_once(set_up_log);
-}
-
-fn set_up_log() {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
-    let log = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(|| LogWriter);
-    if std::env::var("LOG_FORMAT").is_ok_and(|format| format == "json") {
-        log.json().init();
-    } else {
-        log.init();
     }
 }

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
+use codex_client_commands::own_server;
 use codex_daemon::{DaemonChange, DaemonFolder, DaemonState};
 use codex_system::background::RunningMark;
 use serde_json::json;
 
 use crate::other_commands::AnyArguments;
 use crate::print;
-use crate::server_process::own_server;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::environment;
 

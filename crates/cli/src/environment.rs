@@ -339,21 +339,3 @@ async fn run_carrier(
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
-
-/// The environments of `--environment NAME[:DIR]`, for `thread/start`. `config` are the settings of the server.
-pub(crate) fn choice(asked: &str, config: &Value) -> anyhow::Result<Value> {
-    let (name, folder) = match asked.split_once(':') {
-        Some((name, folder)) => (name, Some(folder)),
-        None => (asked, None),
-    };
-    let folder = folder.or_else(|| config["environments"][name]["cwd"].as_str());
-    let folder = folder.with_context(|| {
-        format!(
-            "the settings name no folder for the environment `{name}`: give one as `{name}:/folder`"
-        )
-    })?;
-    if !folder.starts_with('/') {
-        bail!("`{folder}` is no absolute path of the environment `{name}`");
-    }
-    Ok(serde_json::json!([{ "environmentId": name, "cwd": folder }]))
-}

@@ -6,11 +6,8 @@ mod allocator;
 mod app_server;
 mod batch;
 mod checkpoint;
-mod client_call;
-mod client_check;
 mod completion;
 mod config;
-mod connected_server;
 mod daemon;
 mod debug_app_server;
 mod debug_models;
@@ -23,7 +20,6 @@ mod exec_server;
 mod features;
 mod generate;
 mod global_flags;
-mod in_process;
 mod listen_flags;
 mod login;
 mod man;
@@ -31,27 +27,28 @@ mod mcp;
 mod mcp_server;
 mod other_commands;
 mod other_flags;
-mod plugin;
 mod print;
 mod profile;
 mod programs;
-mod prompt_input;
 mod proto;
 mod remote_flags;
 mod sandbox;
-mod server_process;
 mod settings_flags;
 mod startup_config;
 mod stored_threads;
 mod terminal;
+mod turn_status;
 
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use codex_client_commands::{
+    CheckArguments, ClientProtocol, PluginArguments, PromptInputArguments, RecordServerArguments,
+    check_client, print_prompt_input, record_server, run_plugin_command,
+};
 use codex_trace_commands::{ThreadCommand, TraceCommand, run_thread_command};
 
-use crate::client_check::ClientProtocol;
-use crate::debug_app_server::AppServerCommand;
+use crate::debug_app_server::{AcpCommand, AppServerCommand};
 use crate::settings_flags::SettingsFlags;
 
 /// The local engine behind AI coding assistants.
@@ -147,7 +144,7 @@ enum Command {
     /// List programs that ran outside of the sandbox, and accept changes of their files.
     Programs(programs::ProgramsArguments),
     /// List, show, install and remove plugins, and add marketplaces of plugins.
-    Plugin(Box<plugin::PluginArguments>),
+    Plugin(Box<PluginArguments>),
     /// Serve the engine as tools of an MCP server.
     McpServer(mcp_server::McpServerArguments),
     /// Serve the queue protocol, one message per line.
@@ -170,16 +167,16 @@ enum DebugCommand {
     /// Print the data about models as JSON.
     Models(debug_models::ModelsArguments),
     /// Print what the model would be sent before and with a prompt, as JSON.
-    PromptInput(prompt_input::PromptInputArguments),
+    PromptInput(PromptInputArguments),
     /// Drive an app-server by hand.
     #[command(subcommand)]
     AppServer(debug_app_server::AppServerCommand),
     /// Check clients of the Agent Client Protocol.
     #[command(subcommand)]
-    Acp(client_check::AcpCommand),
+    Acp(AcpCommand),
     /// Serve a client that is being checked.
     #[command(hide = true)]
-    RecordServer(client_check::RecordServerArguments),
+    RecordServer(RecordServerArguments),
     #[command(flatten)]
     Traces(TraceCommand),
 }
@@ -284,7 +281,11 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         Command::Logout => login::log_out(&settings),
         Command::Mcp(arguments) => mcp::run(*arguments, &settings),
         Command::Programs(arguments) => programs::run(arguments, settings),
-        Command::Plugin(arguments) => plugin::run(*arguments, &settings),
+        Command::Plugin(arguments) => {
+            let settings = settings.overrides()?;
+            print::with_console(|console| run_plugin_command(*arguments, settings, console))
+                .map(success)
+        }
         Command::McpServer(arguments) => mcp_server::run(arguments, settings),
         Command::Proto(arguments) => proto::run(arguments, &settings).map(success),
         Command::Doctor(arguments) => doctor::run(&arguments, &settings),
@@ -326,17 +327,23 @@ fn debug(command: DebugCommand, settings: &SettingsFlags) -> anyhow::Result<Exit
         DebugCommand::Models(arguments) => {
             debug_models::run(&arguments, settings).map(|()| ExitCode::SUCCESS)
         }
-        DebugCommand::PromptInput(arguments) => prompt_input::run(arguments, settings.clone()),
+        DebugCommand::PromptInput(arguments) => {
+            let settings = settings.overrides()?;
+            print::with_console(|console| print_prompt_input(arguments, settings, console))?;
+            Ok(ExitCode::SUCCESS)
+        }
         DebugCommand::AppServer(AppServerCommand::Send(arguments)) => {
             debug_app_server::run(arguments, settings)
         }
         DebugCommand::AppServer(AppServerCommand::Check(arguments)) => {
-            client_check::run(&arguments, ClientProtocol::AppServer)
+            check(&arguments, ClientProtocol::AppServer)
         }
-        DebugCommand::Acp(client_check::AcpCommand::Check(arguments)) => {
-            client_check::run(&arguments, ClientProtocol::Acp)
+        DebugCommand::Acp(AcpCommand::Check(arguments)) => check(&arguments, ClientProtocol::Acp),
+        DebugCommand::RecordServer(arguments) => {
+            let status = record_server(&arguments)?;
+            let code = status.code().and_then(|code| u8::try_from(code).ok());
+            Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
         }
-        DebugCommand::RecordServer(arguments) => client_check::record_server(&arguments),
         DebugCommand::Traces(command) => {
             let settings = settings.overrides()?;
             let ended = print::with_console(|console| {
@@ -347,11 +354,20 @@ fn debug(command: DebugCommand, settings: &SettingsFlags) -> anyhow::Result<Exit
     }
 }
 
+fn check(arguments: &CheckArguments, protocol: ClientProtocol) -> anyhow::Result<ExitCode> {
+    let checked = print::with_console(|console| check_client(arguments, protocol, console));
+    Ok(if checked? {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(command: &clap::Command, path: &str) {
+    fn check_flags(command: &clap::Command, path: &str) {
         for flag in ["config", "enable", "disable", "strict-config"] {
             let takes = command
                 .get_arguments()
@@ -359,7 +375,7 @@ mod tests {
             assert!(takes, "`{path}` takes no --{flag}");
         }
         for below in command.get_subcommands() {
-            check(below, &format!("{path} {}", below.get_name()));
+            check_flags(below, &format!("{path} {}", below.get_name()));
         }
     }
 
@@ -367,6 +383,6 @@ mod tests {
     fn every_command_takes_settings() {
         let command = command();
         command.clone().debug_assert();
-        check(&command, "codex");
+        check_flags(&command, "codex");
     }
 }

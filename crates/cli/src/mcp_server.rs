@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
+use codex_client_commands::ServerChoice;
 
-use crate::in_process;
 use crate::settings_flags::SettingsFlags;
 use codex_engine_host::host::HostPurpose;
 
@@ -26,15 +26,16 @@ pub(crate) fn run(
     arguments: McpServerArguments,
     settings: SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
-    in_process::run(
-        &settings,
-        arguments.scenario.as_deref(),
+    let server = ServerChoice::here_for(
         HostPurpose::Clients,
-        async |client| {
-            let version = env!("CARGO_PKG_VERSION");
-            let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
-            let stop = codex_system::signals::first();
-            Ok(codex_mcp_server::serve(client, version, input, output, stop).await?)
-        },
-    )
+        settings.overrides()?,
+        arguments.scenario,
+    );
+    server.run(async |client| {
+        let version = env!("CARGO_PKG_VERSION");
+        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+        let stop = codex_system::signals::first();
+        Ok(codex_mcp_server::serve(client, version, input, output, stop).await?)
+    })?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -45,13 +45,7 @@ fn unless_left<T>(written: io::Result<T>, otherwise: T) -> io::Result<T> {
 
 /// Carries out a command that prints to the outputs of this process.
 pub(crate) fn with_console<T>(act: impl FnOnce(&mut Console<'_>) -> T) -> T {
-    let (mut answers, mut notes) = (output(), io::stderr());
-    let mut console = Console::new(&mut answers, &mut notes);
-    let done = act(&mut console);
-    if console.has_failed() {
-        HAS_FAILED.store(true, Ordering::Relaxed);
-    }
-    done
+    carry_out(&mut output(), act)
 }
 
 /// Prints a line of what a command answers.
@@ -64,16 +58,44 @@ pub(crate) fn answer_text(text: &str) {
     with_console(|console| console.answer_text(text));
 }
 
-/// Prints a line of a command that ends with its reader.
-pub(crate) fn line_for_reader(line: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
-    let written = writeln!(out, "{line}").and_then(|()| out.flush());
-    if let Err(error) = &written
-        && error.kind() == io::ErrorKind::BrokenPipe
-    {
-        READER_HAS_LEFT.store(true, Ordering::Relaxed);
+/// Standard output of a command that ends with its reader.
+#[derive(Debug)]
+struct ReaderOutput(Stdout);
+
+impl ReaderOutput {
+    fn noting_end<T>(written: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &written
+            && error.kind() == io::ErrorKind::BrokenPipe
+        {
+            READER_HAS_LEFT.store(true, Ordering::Relaxed);
+        }
+        written
     }
-    written
+}
+
+impl Write for ReaderOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Self::noting_end(self.0.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Self::noting_end(self.0.flush())
+    }
+}
+
+/// The same for a command that ends with its reader.
+pub(crate) fn with_console_for_reader<T>(act: impl FnOnce(&mut Console<'_>) -> T) -> T {
+    carry_out(&mut ReaderOutput(io::stdout()), act)
+}
+
+fn carry_out<T>(answers: &mut dyn Write, act: impl FnOnce(&mut Console<'_>) -> T) -> T {
+    let mut notes = io::stderr();
+    let mut console = Console::new(answers, &mut notes);
+    let done = act(&mut console);
+    if console.has_failed() {
+        HAS_FAILED.store(true, Ordering::Relaxed);
+    }
+    done
 }
 
 /// Whether the reader has left of a command that ends with it. There is nobody to be told then.

@@ -54,7 +54,7 @@ fn listen_url(url: &str) -> Result<ListenUrl, String> {
 
 pub(crate) fn run(arguments: ProtoArguments, settings: &SettingsFlags) -> anyhow::Result<()> {
     let overrides = settings.overrides()?;
-    crate::app_server::start_log();
+    codex_engine_host::log::start();
     let runtime = codex_engine_host::runtime::beside_output()?;
     let tracing = TraceRecorder::for_clients_of(None);
     let served = print::with_console(|console| {

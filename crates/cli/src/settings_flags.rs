@@ -71,11 +71,6 @@ impl SettingsFlags {
         self
     }
 
-    /// Whether files of this machine are left out, which no request can say to a server that runs already.
-    pub(crate) fn leave_out_files(&self) -> bool {
-        self.ignores_user_file || self.ignores_rules
-    }
-
     /// Leaves out the settings of the user's file.
     pub(crate) fn ignore_user_file(&mut self) {
         self.ignores_user_file = true;

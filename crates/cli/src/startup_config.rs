@@ -2,15 +2,12 @@
 //! requires. What programs ask before they start a server.
 
 use anyhow::{Context, bail};
+use codex_client_commands::{ServerChoice, call};
 use codex_config::RequestParams;
-use codex_engine_host::host::HostPurpose;
 use codex_engine_host::wiring;
 use serde_json::{Value, json};
 
-use crate::client_call::call;
-use crate::connected_server;
 use crate::print::answer_text;
-use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
 
 /// The code of JSON-RPC that servers answer with where the settings cannot be used.
@@ -19,29 +16,20 @@ const INVALID_REQUEST: i64 = -32600;
 /// Prints one line: what is required, or why the settings cannot be used, which is an error too.
 pub(crate) fn print(settings: &SettingsFlags) -> anyhow::Result<()> {
     let cwd = std::env::current_dir().context("cannot determine the working folder")?;
-    let loaded = wiring::load_config(
-        Some(&cwd),
-        &settings.overrides()?,
-        &RequestParams::default(),
-    );
+    let settings = settings.overrides()?;
+    let loaded = wiring::load_config(Some(&cwd), &settings, &RequestParams::default());
     if let Err(error) = loaded {
         answer_text(&format!("{}\n", refusal(&format!("{error:#}"))));
         bail!("the settings cannot be used");
     }
-    connected_server::run(
-        &RemoteFlags::default(),
-        settings,
-        None,
-        HostPurpose::Clients,
-        async |mut client| {
-            let version = env!("CARGO_PKG_VERSION");
-            client.initialize("codex_startup_config", version).await?;
-            let required = call(&mut client, "configRequirements/read", &json!({})).await?;
-            let answer = json!({ "appServerVersion": version, "configRequirements": required });
-            answer_text(&format!("{answer}\n"));
-            Ok(())
-        },
-    )
+    ServerChoice::here(settings).run(async |mut client| {
+        let version = env!("CARGO_PKG_VERSION");
+        client.initialize("codex_startup_config", version).await?;
+        let required = call(&mut client, "configRequirements/read", &json!({})).await?;
+        let answer = json!({ "appServerVersion": version, "configRequirements": required });
+        answer_text(&format!("{answer}\n"));
+        Ok(())
+    })
 }
 
 fn refusal(reason: &str) -> Value {

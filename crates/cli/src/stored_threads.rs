@@ -1,23 +1,19 @@
-//! `codex archive`, `unarchive`, `delete` and `queue`: stored threads from a terminal. They are clients of a server in
-//! this process, or of a running one.
+//! `codex archive`, `unarchive`, `delete` and `queue`: stored threads from a terminal.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use clap::Args;
-use codex_client::{Client, FoundThread, ThreadPlace, find_thread};
-use codex_protocol::ThreadId;
-use serde_json::{Value, json};
+use codex_client_commands::{
+    Confirmation, ServerChoice, archive_thread, delete_thread, queue_message, unarchive_thread,
+};
 
-use crate::client_call::call;
-use crate::connected_server;
 use crate::global_flags::GlobalFlags;
-use crate::print::{note, output};
+use crate::print::{answer, note};
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
-use codex_engine_host::host::HostPurpose;
 
 #[derive(Debug, Args)]
 pub(crate) struct ThreadArguments {
@@ -74,181 +70,86 @@ impl QueueArguments {
     }
 }
 
-const ACTIVE: &[ThreadPlace] = &[ThreadPlace::Active];
-const ARCHIVED: &[ThreadPlace] = &[ThreadPlace::Archived];
-const ANY: &[ThreadPlace] = &[ThreadPlace::Active, ThreadPlace::Archived];
-
-/// Runs `act` with a client that has shaken hands.
-fn with_client<T>(
-    remote: &RemoteFlags,
-    settings: &SettingsFlags,
-    act: impl AsyncFnOnce(&mut Client) -> anyhow::Result<T>,
-) -> anyhow::Result<T> {
-    connected_server::run(
-        remote,
-        settings,
-        None,
-        HostPurpose::Clients,
-        async |mut client| {
-            let version = env!("CARGO_PKG_VERSION");
-            client.initialize("codex_threads", version).await?;
-            let done = act(&mut client).await;
-            client.finish().await;
-            done
-        },
-    )
-}
-
-async fn find(
-    client: &mut Client,
-    wanted: &str,
-    places: &'static [ThreadPlace],
-) -> anyhow::Result<FoundThread> {
-    let kind = match places {
-        [ThreadPlace::Active] => "active thread",
-        [ThreadPlace::Archived] => "archived thread",
-        _ => "thread",
-    };
-    let found = find_thread(client, wanted, places).await?;
-    found.with_context(|| format!("no {kind} has the id or the name `{wanted}`"))
+/// The server in which a command finds its thread.
+fn server(remote: &RemoteFlags, settings: &SettingsFlags) -> anyhow::Result<ServerChoice> {
+    Ok(ServerChoice {
+        running: remote.server()?,
+        ..ServerChoice::here(settings.overrides()?)
+    })
 }
 
 pub(crate) fn archive(
     arguments: &ThreadArguments,
     settings: &SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
-    let id = with_client(&arguments.flags.remote, settings, async |client| {
-        let found = find(client, &arguments.thread, ACTIVE).await?;
-        call(client, "thread/archive", &json!({ "threadId": found.id() })).await?;
-        Ok(found.id().to_owned())
-    })?;
-    say(&format!(
+    let id = archive_thread(
+        server(&arguments.flags.remote, settings)?,
+        &arguments.thread,
+    )?;
+    answer(format_args!(
         "Archived the thread {id}. `codex unarchive {id}` brings it back."
-    ))
+    ));
+    Ok(ExitCode::SUCCESS)
 }
 
 pub(crate) fn unarchive(
     arguments: &ThreadArguments,
     settings: &SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
-    let id = with_client(&arguments.flags.remote, settings, async |client| {
-        let found = find(client, &arguments.thread, ARCHIVED).await?;
-        call(
-            client,
-            "thread/unarchive",
-            &json!({ "threadId": found.id() }),
-        )
-        .await?;
-        Ok(found.id().to_owned())
-    })?;
-    say(&format!("The thread {id} is active again."))
+    let id = unarchive_thread(
+        server(&arguments.flags.remote, settings)?,
+        &arguments.thread,
+    )?;
+    answer(format_args!("The thread {id} is active again."));
+    Ok(ExitCode::SUCCESS)
 }
 
 pub(crate) fn delete(
     arguments: &DeleteArguments,
     settings: &SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
-    let wanted = &arguments.thread.thread;
-    if arguments.force && ThreadId::parse(wanted).is_err() {
-        bail!("--force needs the id of the thread, because another thread may have the same name");
-    }
-    if !arguments.force && !io::stdin().is_terminal() {
+    let ThreadArguments { thread, flags } = &arguments.thread;
+    let confirmation = if arguments.force {
+        Confirmation::Given
+    } else if io::stdin().is_terminal() {
+        Confirmation::Asked
+    } else {
         bail!(
             "nobody can be asked here; --force deletes the thread with the given id without asking"
         );
-    }
-    let deleted = with_client(&arguments.thread.flags.remote, settings, async |client| {
-        let found = find(client, wanted, ANY).await?;
-        if !arguments.force && !is_sure(client, &found).await? {
-            return Ok(None);
+    };
+    match delete_thread(server(&flags.remote, settings)?, thread, confirmation)? {
+        Some(id) => {
+            answer(format_args!("Deleted the thread {id}."));
+            Ok(ExitCode::SUCCESS)
         }
-        call(client, "thread/delete", &json!({ "threadId": found.id() })).await?;
-        Ok(Some(found.id().to_owned()))
-    })?;
-    match deleted {
-        Some(id) => say(&format!("Deleted the thread {id}.")),
         None => {
-            say("Nothing was deleted.")?;
+            answer("Nothing was deleted.");
             Ok(ExitCode::FAILURE)
         }
     }
-}
-
-async fn is_sure(client: &mut Client, found: &FoundThread) -> anyhow::Result<bool> {
-    let id = found.id().to_owned();
-    let title = match found {
-        FoundThread::Named(thread) => thread.title.clone(),
-        FoundThread::Id(id) => {
-            let read = call(client, "thread/read", &json!({ "threadId": id })).await?;
-            title(&read["thread"])
-        }
-    };
-    let asking = tokio::task::spawn_blocking(move || {
-        let mut out = io::stderr();
-        write!(out, "Delete the thread {id} ({title}) for good? [y/N] ")?;
-        out.flush()?;
-        let mut line = String::new();
-        io::stdin().read_line(&mut line).map(|_| line)
-    });
-    let line = asking.await??;
-    Ok(matches!(line.trim(), "y" | "Y" | "yes"))
-}
-
-fn title(thread: &Value) -> String {
-    let name = thread["name"].as_str().filter(|name| !name.is_empty());
-    let title = name.or_else(|| thread["preview"].as_str());
-    let title = codex_client::harmless(title.unwrap_or_default());
-    let first = title.lines().next().unwrap_or_default();
-    first.chars().take(80).collect()
 }
 
 pub(crate) fn queue(
     arguments: &QueueArguments,
     settings: &SettingsFlags,
 ) -> anyhow::Result<ExitCode> {
-    if arguments.message.trim().is_empty() {
-        bail!("the message is empty");
-    }
-    let id = with_client(&arguments.remote, settings, async |client| {
-        let found = find(client, &arguments.thread, ACTIVE).await?;
-        let id = found.id().to_owned();
-        let now = jiff::Timestamp::now().as_nanosecond();
-        let params = json!({
-            "threadId": id,
-            "clientUserMessageId": format!("queue-{}-{now}", std::process::id()),
-            "input": [{ "type": "text", "text": arguments.message }],
-        });
-        call(client, "thread/queue/add", &params).await?;
-        if arguments.resume && arguments.remote.are_given() {
-            note_failure(resume(client, &id).await);
-        }
-        Ok(id)
-    })?;
-    if arguments.resume && !arguments.remote.are_given() {
-        let resumed = with_client(&RemoteFlags::home_socket(), settings, async |client| {
-            resume(client, &id).await
-        });
-        note_failure(resumed);
-    }
-    say(&format!("Queued the message for the thread {id}."))
-}
-
-async fn resume(client: &mut Client, id: &str) -> anyhow::Result<()> {
-    let params = json!({ "threadId": id, "excludeTurns": true });
-    call(client, "thread/resume", &params).await?;
-    Ok(())
-}
-
-/// For people, beside the output.
-fn note_failure(resumed: anyhow::Result<()>) {
-    if let Err(error) = resumed {
+    let QueueArguments {
+        thread,
+        message,
+        resume,
+        ..
+    } = arguments;
+    let server = server(&arguments.remote, settings)?;
+    let queued = queue_message(server, thread, message, *resume)?;
+    if let Some(error) = queued.resume_failure {
         note(format_args!(
             "warning: the message is queued, but the thread was not opened: {error:#}"
         ));
     }
-}
-
-fn say(text: &str) -> anyhow::Result<ExitCode> {
-    writeln!(output(), "{text}")?;
+    answer(format_args!(
+        "Queued the message for the thread {}.",
+        queued.thread
+    ));
     Ok(ExitCode::SUCCESS)
 }

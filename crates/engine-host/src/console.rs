@@ -32,6 +32,11 @@ impl<'a> Console<'a> {
         self.answers
     }
 
+    /// Both outputs, for a command that writes to them itself.
+    pub fn outputs(&mut self) -> (&mut dyn Write, &mut dyn Write) {
+        (self.answers, self.notes)
+    }
+
     /// Prints a line of what the command answers.
     pub fn answer(&mut self, line: impl Display) {
         self.answer_text(&format!("{line}\n"));

@@ -24,6 +24,7 @@ pub mod resources;
 mod rules;
 pub mod runtime;
 pub mod scripted_model;
+pub mod server;
 pub mod session_settings;
 mod skills;
 mod suggestions;

@@ -3,7 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{LazyLock, Once, OnceLock};
 
 use codex_feedback::LogTail;
 
@@ -40,6 +40,26 @@ fn open(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
     codex_system::file::private(&mut options).open(path)
+}
+
+/// Starts logging to standard error and to the log buffer. `RUST_LOG` sets the level; `LOG_FORMAT=json` the format.
+/// Nothing happens if it is started already.
+pub fn start() {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(set_up);
+}
+
+fn set_up() {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(|| LogWriter);
+    if std::env::var("LOG_FORMAT").is_ok_and(|format| format == "json") {
+        log.json().init();
+    } else {
+        log.init();
+    }
 }
 
 /// Writes to all log outputs.

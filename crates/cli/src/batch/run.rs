@@ -8,16 +8,14 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::Args;
 use codex_batch::{BatchFolder, BatchWorker, RunOptions, WorkerEnd, run as work};
+use codex_client_commands::ServerChoice;
 use codex_engine_host::host::HostPurpose;
+use codex_engine_host::log;
 use codex_engine_host::wiring::{TraceRecorder, non_blank};
-use codex_scenario::Scenario;
 use codex_system::signals::Signals;
 use tokio::sync::watch;
 
 use super::progress::LiveTable;
-use crate::app_server;
-use crate::connected_server;
-use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
 
 /// The key of the model, as for `codex exec`.
@@ -50,18 +48,13 @@ pub(super) struct RunArguments {
 }
 
 pub(super) fn run(arguments: &RunArguments, settings: &SettingsFlags) -> anyhow::Result<ExitCode> {
-    app_server::start_log();
+    log::start();
     let folder = Arc::new(BatchFolder::open(&arguments.folder)?);
     let index = match arguments.index {
         None if !arguments.all => index_of_scheduler()?,
         index => index,
     };
     let worker = BatchWorker::register(&folder).context("cannot make the folder of the worker")?;
-    let scenario = arguments
-        .scenario
-        .as_deref()
-        .map(Scenario::load)
-        .transpose()?;
     let tracing = TraceRecorder::from_environment();
     let runtime = codex_engine_host::runtime::here()?;
     let done = runtime.block_on(async {
@@ -70,10 +63,9 @@ pub(super) fn run(arguments: &RunArguments, settings: &SettingsFlags) -> anyhow:
             threads: worker.home().to_owned(),
             run_folder: folder.path().to_owned(),
         };
-        let remote = RemoteFlags::default();
-        let connected =
-            connected_server::connect(&remote, None, settings, scenario, tracing.clone(), purpose);
-        let (mut client, _end) = connected.await?;
+        let scenario = arguments.scenario.clone();
+        let server = ServerChoice::here_for(purpose, settings.overrides()?, scenario);
+        let (mut client, _end) = server.connect(tracing.clone()).await?;
         client
             .initialize("codex_batch", env!("CARGO_PKG_VERSION"))
             .await?;

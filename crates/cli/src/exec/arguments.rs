@@ -1,8 +1,10 @@
 //! The arguments of `codex exec`.
 
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Subcommand};
+use codex_client_commands::{ExecOptions, StoredThread, ThreadChoice};
 use serde_json::{Value, json};
 
 use crate::global_flags::{GlobalFlags, SandboxFlag, UiFlags, add_writable_folders};
@@ -10,7 +12,7 @@ use crate::other_flags::OtherFlags;
 use crate::profile;
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
-use crate::terminal::Colours;
+use crate::terminal::{Colours, screen};
 use codex_engine_host::environment;
 
 #[derive(Debug, Args)]
@@ -29,7 +31,7 @@ Exit status: 0 the turn was completed, 1 it failed or could not start, 2 wrong u
 interrupted, 141 the reader of its output has left.")]
 pub(crate) struct ExecArguments {
     #[command(flatten)]
-    pub(super) options: ExecOptions,
+    pub(super) options: ExecFlags,
     /// The prompt; `-`, or nothing, reads it from standard input. If a prompt is given, piped input is appended to it.
     pub(super) prompt: Option<String>,
     #[command(subcommand)]
@@ -55,9 +57,9 @@ impl ExecArguments {
 impl From<TrustingReviewArguments> for ExecArguments {
     fn from(arguments: TrustingReviewArguments) -> Self {
         Self {
-            options: ExecOptions {
+            options: ExecFlags {
                 other: OtherFlags::of_trust(arguments.trust),
-                ..ExecOptions::default()
+                ..ExecFlags::default()
             },
             prompt: None,
             command: Some(ExecCommand::Review(arguments.review)),
@@ -77,7 +79,7 @@ git diff | codex fork --last \"Review this.\"\n\n\
 Exit status: as that of `codex exec`.")]
 pub(crate) struct StoredArguments {
     #[command(flatten)]
-    options: ExecOptions,
+    options: ExecFlags,
     #[command(flatten)]
     pub(crate) ui: UiFlags,
     /// The id or the name of the thread. Omit it with --last.
@@ -202,25 +204,6 @@ impl ReviewArguments {
     }
 }
 
-/// The thread of the turn.
-#[derive(Debug)]
-pub(super) enum ThreadChoice {
-    New,
-    Resumed(StoredThread),
-    /// A copy of a stored one.
-    Forked(StoredThread),
-}
-
-#[derive(Debug)]
-pub(super) enum StoredThread {
-    /// By its id or name.
-    Named(String),
-    /// The one that was changed last.
-    Last { anywhere: bool },
-    /// The one that the person at the terminal chooses.
-    Chosen { anywhere: bool },
-}
-
 impl ResumeArguments {
     /// Splits the arguments: with --last the first one is the prompt.
     pub(super) fn split(self) -> (StoredThread, Option<String>) {
@@ -235,7 +218,7 @@ impl ResumeArguments {
 }
 
 #[derive(Debug, Default, Args)]
-pub(super) struct ExecOptions {
+pub(super) struct ExecFlags {
     /// The model to use.
     #[arg(short, long, global = true, value_name = "MODEL")]
     pub(super) model: Option<String>,
@@ -313,13 +296,32 @@ pub(super) struct ExecOptions {
     pub(super) outside_repository: bool,
 }
 
-impl ExecOptions {
-    /// Whether more folders are writable.
-    pub(super) fn has_folders(&self) -> bool {
-        !self.add_dir.is_empty()
+impl ExecFlags {
+    /// What the turn is run with.
+    pub(super) fn options(&self) -> anyhow::Result<ExecOptions> {
+        Ok(ExecOptions {
+            running: self.remote.server()?,
+            scenario: self.scenario.clone(),
+            model: self.model.clone(),
+            sandbox_mode: self.sandbox_mode(),
+            has_reviewer: self.other.has_reviewer(),
+            cwd: self.cwd.clone(),
+            allows_any_folder: self.skip_git_repo_check || self.bypass || self.outside_repository,
+            environment: self.environment.clone(),
+            writable_folders: self.add_dir.clone(),
+            images: self.images.clone(),
+            is_ephemeral: self.ephemeral,
+            thread_source: self.thread_source.clone(),
+            output_schema: self.output_schema.clone(),
+            last_message_file: self.output_last_message.clone(),
+            prints_events: self.json,
+            prints_context: self.context,
+            progress_shows_message: io::stdout().is_terminal() && io::stderr().is_terminal(),
+            screen: screen(&io::stderr(), self.color),
+        })
     }
 
-    pub(super) fn sandbox_mode(&self) -> Option<&'static str> {
+    fn sandbox_mode(&self) -> Option<&'static str> {
         match self.sandbox {
             Some(sandbox) => Some(sandbox.name()),
             None if self.full_auto => Some("workspace-write"),

@@ -1,4 +1,4 @@
-//! `codex debug app-server check` and `codex debug acp check`: what does a client do wrong?
+//! What does a client do wrong?
 //!
 //! The client runs once for each ready scenario, in folders of its own. The program `codex` that it finds first in
 //! its path is a recorder in front of this program. The records are checked by `codex_client::check_conversation`.
@@ -9,22 +9,23 @@ mod scenarios;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::process::{ExitCode, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
-use clap::{Args, Subcommand};
+use clap::Args;
 use codex_client::{
     APP_SERVER_SCHEMA, ClientMistake, LineSource, MessageSchema, MistakeKind, RecordedLine,
     check_conversation,
 };
+use codex_engine_host::console::Console;
+use codex_engine_host::runtime;
 use codex_system::facts::HAS_BATCH_FILES;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use serde::Serialize;
 use tokio::process::Command;
 
-use crate::print;
-pub(crate) use recorder::{RecordServerArguments, run as record_server};
+pub use recorder::{RecordServerArguments, run as record_server};
 use scenarios::{READY_SCENARIOS, ReadyScenario};
 
 /// In the arguments of a client, this stands for the path of the server program.
@@ -32,7 +33,7 @@ const SERVER: &str = "{server}";
 
 /// The protocol of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ClientProtocol {
+pub enum ClientProtocol {
     AppServer,
     Acp,
 }
@@ -54,12 +55,6 @@ impl ClientProtocol {
     }
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum AcpCommand {
-    /// Run a client against all ready scenarios and report its mistakes.
-    Check(CheckArguments),
-}
-
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The client runs once for each scenario and has to exit by itself. It finds the server as `codex` in its PATH, in \
@@ -67,7 +62,7 @@ CODEX_PATH, or in place of {server} in its arguments. CODEX_SCENARIO names the s
 Examples:\n  codex debug app-server check -- python3 client.py\n  \
 codex debug app-server check --only chat -- ./client --server {server}\n\n\
 Exit status: 0 no mistakes, 1 mistakes or the check failed, 2 wrong usage.")]
-pub(crate) struct CheckArguments {
+pub struct CheckArguments {
     /// Check with this scenario only; can be repeated.
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
@@ -94,10 +89,15 @@ struct ScenarioResult {
     mistakes: Vec<ClientMistake>,
 }
 
-pub(crate) fn run(
+/// Checks a client and prints its mistakes. Returns whether it made any.
+///
+/// # Errors
+/// The check failed.
+pub fn check_client(
     arguments: &CheckArguments,
     protocol: ClientProtocol,
-) -> anyhow::Result<ExitCode> {
+    console: &mut Console<'_>,
+) -> anyhow::Result<bool> {
     let chosen = choose(&arguments.only)?;
     let checks = chosen.into_iter().map(|scenario| async move {
         let folder = tempfile::tempdir().context("cannot create a temporary folder")?;
@@ -106,14 +106,9 @@ pub(crate) fn run(
     let results = stream::iter(checks)
         .buffered(arguments.jobs.into())
         .try_collect::<Vec<_>>();
-    let results = codex_engine_host::runtime::here()?.block_on(results)?;
-    print(&results, arguments.json).context("cannot write the result")?;
-    let has_mistakes = results.iter().any(|result| !result.mistakes.is_empty());
-    Ok(if has_mistakes {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    let results = runtime::here()?.block_on(results)?;
+    print(console.output(), &results, arguments.json).context("cannot write the result")?;
+    Ok(results.iter().any(|result| !result.mistakes.is_empty()))
 }
 
 fn choose(names: &[String]) -> anyhow::Result<Vec<ReadyScenario>> {
@@ -286,8 +281,7 @@ fn existing(word: &str) -> PathBuf {
     }
 }
 
-fn print(results: &[ScenarioResult], json: bool) -> io::Result<()> {
-    let mut out = print::output();
+fn print(mut out: &mut dyn Write, results: &[ScenarioResult], json: bool) -> io::Result<()> {
     if json {
         serde_json::to_writer_pretty(&mut out, results)?;
         return writeln!(out);

@@ -1,9 +1,8 @@
-//! `codex plugin`: plugins and marketplaces from a terminal. It is a client of a server in this process.
+//! Plugins and marketplaces from a terminal, as a client of a server in this process.
 
 mod listing;
 
 use std::path::Path;
-use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
@@ -11,14 +10,13 @@ use codex_client::Client;
 use codex_plugins::MarketplaceSource;
 use serde_json::{Value, json};
 
-use crate::client_call::call;
-use crate::in_process;
-use crate::print::answer_text;
-use crate::settings_flags::SettingsFlags;
-use codex_engine_host::host::HostPurpose;
+use codex_config::Overrides;
+use codex_engine_host::console::Console;
+
+use crate::server::{ServerChoice, call};
 
 #[derive(Debug, Args)]
-pub(crate) struct PluginArguments {
+pub struct PluginArguments {
     #[command(subcommand)]
     command: PluginCommand,
 }
@@ -112,10 +110,15 @@ struct MarketplaceUpgradeArguments {
     output: OutputArguments,
 }
 
-pub(crate) fn run(
+/// Carries out a command.
+///
+/// # Errors
+/// The server refuses it.
+pub fn run(
     arguments: PluginArguments,
-    settings: &SettingsFlags,
-) -> anyhow::Result<ExitCode> {
+    settings: Overrides,
+    console: &mut Console<'_>,
+) -> anyhow::Result<()> {
     let (request, output) = match arguments.command {
         PluginCommand::List(arguments) => {
             (PluginRequest::List(arguments.marketplace), arguments.output)
@@ -147,11 +150,11 @@ pub(crate) fn run(
             arguments.output,
         ),
     };
-    in_process::run(settings, None, HostPurpose::Clients, async |mut client| {
+    ServerChoice::here(settings).run(async |mut client| {
         let answer = request.send(&mut client).await;
         client.finish().await;
         let answer = answer?;
-        answer_text(&if output.json {
+        console.answer_text(&if output.json {
             format!("{answer:#}\n")
         } else {
             request.describe(&answer)

@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::thread;
 
@@ -18,7 +18,7 @@ use super::ClientProtocol;
 
 /// What the program in the client's path runs.
 #[derive(Debug, Args)]
-pub(crate) struct RecordServerArguments {
+pub struct RecordServerArguments {
     /// The folder for the records.
     #[arg(long)]
     records: PathBuf,
@@ -31,13 +31,16 @@ pub(crate) struct RecordServerArguments {
 }
 
 /// Runs this program with the client's arguments. A server gets the scenario and is recorded.
-pub(crate) fn run(arguments: &RecordServerArguments) -> anyhow::Result<ExitCode> {
+///
+/// # Errors
+/// The program cannot be started, or the record not be written.
+pub fn run(arguments: &RecordServerArguments) -> anyhow::Result<ExitStatus> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut command = Command::new(program);
     let names = [ClientProtocol::AppServer, ClientProtocol::Acp].map(ClientProtocol::command);
     let server = |argument: &String| names.contains(&argument.as_str());
     let Some(at) = arguments.arguments.iter().position(server) else {
-        return status(command.args(&arguments.arguments).status()?);
+        return Ok(command.args(&arguments.arguments).status()?);
     };
     let (before, after) = arguments.arguments.split_at(at + 1);
     command
@@ -48,12 +51,7 @@ pub(crate) fn run(arguments: &RecordServerArguments) -> anyhow::Result<ExitCode>
     record(command, &arguments.records)
 }
 
-fn status(status: std::process::ExitStatus) -> anyhow::Result<ExitCode> {
-    let code = status.code().and_then(|code| u8::try_from(code).ok());
-    Ok(code.map_or(ExitCode::FAILURE, ExitCode::from))
-}
-
-fn record(mut command: Command, folder: &Path) -> anyhow::Result<ExitCode> {
+fn record(mut command: Command, folder: &Path) -> anyhow::Result<ExitStatus> {
     let path = folder.join(format!("{}.jsonl", std::process::id()));
     let file = File::create(&path).with_context(|| format!("cannot write {}", path.display()))?;
     let record = Arc::new(Mutex::new(Some(file)));
@@ -82,7 +80,7 @@ fn record(mut command: Command, folder: &Path) -> anyhow::Result<ExitCode> {
         LineSource::Server,
         &record,
     )?;
-    status(server.wait()?)
+    Ok(server.wait()?)
 }
 
 /// Copies lines until the input ends or nobody reads the output, and records them before they are written.

@@ -1,4 +1,4 @@
-//! The prompt of `codex exec`: from the arguments, from standard input, or from both.
+//! The prompt of a turn without a UI: from the arguments, from standard input, or from both.
 
 use std::io::{self, IsTerminal, Read, Write};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use codex_engine_host::console::Console;
 use codex_system::signals::Signals;
 
 /// How long to wait for the first byte of what is piped in besides a prompt before a person is told.
@@ -15,10 +16,13 @@ const FIRST_BYTE_WAIT: Duration = Duration::from_secs(10);
 /// More of it is not read.
 const LIMIT: usize = 8 * 1024 * 1024;
 
-/// The prompt from the arguments, with what is piped in besides it, or else the one on standard input.
-pub(super) fn read(given: Option<String>) -> anyhow::Result<String> {
+/// The prompt that is given, with what is piped in besides it, or else the one on standard input.
+///
+/// # Errors
+/// There is no prompt, or standard input cannot be read.
+pub fn read(given: Option<String>, console: &mut Console<'_>) -> anyhow::Result<String> {
     match given {
-        Some(prompt) if prompt != "-" => return with_input(prompt),
+        Some(prompt) if prompt != "-" => return with_input(prompt, console),
         None if io::stdin().is_terminal() => {
             bail!("there is no prompt; give one as an argument, or pipe it in")
         }
@@ -59,21 +63,28 @@ pub(super) async fn typed() -> anyhow::Result<Option<String>> {
 }
 
 /// The prompt, and after it what is piped in.
-fn with_input(prompt: String) -> anyhow::Result<String> {
+fn with_input(prompt: String, console: &mut Console<'_>) -> anyhow::Result<String> {
     if io::stdin().is_terminal() {
         return Ok(prompt);
     }
-    let PipedInput { bytes, end } = collect(&read_in_background(io::stdin()), FIRST_BYTE_WAIT);
+    let PipedInput { bytes, end } =
+        collect(&read_in_background(io::stdin()), FIRST_BYTE_WAIT, console);
     match end {
         InputEnd::Whole => {}
-        InputEnd::NeverBegan => note(&format!(
-            "nothing came from standard input within {} seconds, so it is not read; `< /dev/null` closes it",
-            FIRST_BYTE_WAIT.as_secs()
-        )),
-        InputEnd::Cut => note(&format!(
-            "standard input is longer than {} MiB; the rest of it is not read",
-            LIMIT >> 20
-        )),
+        InputEnd::NeverBegan => note(
+            console,
+            &format!(
+                "nothing came from standard input within {} seconds, so it is not read; `< /dev/null` closes it",
+                FIRST_BYTE_WAIT.as_secs()
+            ),
+        ),
+        InputEnd::Cut => note(
+            console,
+            &format!(
+                "standard input is longer than {} MiB; the rest of it is not read",
+                LIMIT >> 20
+            ),
+        ),
         InputEnd::Failed(error) => {
             return Err(error).context("cannot read what is piped in from standard input");
         }
@@ -86,8 +97,8 @@ fn with_input(prompt: String) -> anyhow::Result<String> {
 }
 
 /// For people, beside the progress.
-fn note(text: &str) {
-    crate::print::note(format_args!("note: {text}."));
+fn note(console: &mut Console<'_>, text: &str) {
+    console.note(format_args!("note: {text}."));
 }
 
 /// Sends what it reads until the input ends.
@@ -126,11 +137,15 @@ enum InputEnd {
 }
 
 /// Once a byte has come, the input is read to its end, however long its writer pauses.
-fn collect(pieces: &Receiver<io::Result<Vec<u8>>>, first_byte_wait: Duration) -> PipedInput {
+fn collect(
+    pieces: &Receiver<io::Result<Vec<u8>>>,
+    first_byte_wait: Duration,
+    console: &mut Console<'_>,
+) -> PipedInput {
     let mut bytes = Vec::new();
     let end = loop {
         let piece = if bytes.is_empty() {
-            first_piece(pieces, first_byte_wait)
+            first_piece(pieces, first_byte_wait, console)
         } else {
             pieces.recv().map_err(|_| RecvTimeoutError::Disconnected)
         };
@@ -151,11 +166,12 @@ fn collect(pieces: &Receiver<io::Result<Vec<u8>>>, first_byte_wait: Duration) ->
 fn first_piece(
     pieces: &Receiver<io::Result<Vec<u8>>>,
     wait: Duration,
+    console: &mut Console<'_>,
 ) -> Result<io::Result<Vec<u8>>, RecvTimeoutError> {
     let quiet = QUIET_WAIT.min(wait);
     match pieces.recv_timeout(quiet) {
         Err(RecvTimeoutError::Timeout) => {
-            note("waiting for what is piped in from standard input");
+            note(console, "waiting for what is piped in from standard input");
             pieces.recv_timeout(wait.saturating_sub(quiet))
         }
         received => received,
@@ -177,8 +193,18 @@ mod tests {
         }
     }
 
+    fn collect_quietly(
+        pieces: &Receiver<io::Result<Vec<u8>>>,
+        first_byte_wait: Duration,
+    ) -> PipedInput {
+        let (mut answers, mut notes) = (io::sink(), io::sink());
+        let mut console = Console::new(&mut answers, &mut notes);
+        collect(pieces, first_byte_wait, &mut console)
+    }
+
     fn read_all(input: impl Read + Send + 'static) -> PipedInput {
-        collect(&read_in_background(input), FIRST_BYTE_WAIT)
+        let pieces = read_in_background(input);
+        collect_quietly(&pieces, FIRST_BYTE_WAIT)
     }
 
     #[test]
@@ -204,7 +230,7 @@ mod tests {
     #[test]
     fn input_without_a_first_byte_is_not_waited_for_for_ever() {
         let (_open, pieces) = channel();
-        let input = collect(&pieces, Duration::ZERO);
+        let input = collect_quietly(&pieces, Duration::ZERO);
         assert!(matches!(input.end, InputEnd::NeverBegan));
     }
 }

@@ -44,7 +44,10 @@ impl ServerProcess {
 }
 
 /// The command that runs this program as a server.
-pub(crate) fn own_server() -> anyhow::Result<Command> {
+///
+/// # Errors
+/// The path of this program is not known.
+pub fn own_server() -> anyhow::Result<Command> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut command = Command::new(program);
     command.arg("app-server");

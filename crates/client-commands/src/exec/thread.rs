@@ -1,4 +1,4 @@
-//! Opens the thread of `codex exec`: a new or a stored one, or a copy of that.
+//! Opens the thread of a turn without a UI: a new or a stored one, or a copy of that.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -7,7 +7,26 @@ use anyhow::{Context, bail};
 use codex_client::{Client, ClientThread, ThreadPlace, find_thread, last_thread, recent_threads};
 use serde_json::{Map, Value, json};
 
-use super::arguments::{ExecOptions, StoredThread, ThreadChoice};
+use super::options::ExecOptions;
+
+/// The thread of the turn.
+#[derive(Debug)]
+pub enum ThreadChoice {
+    New,
+    Resumed(StoredThread),
+    /// A copy of a stored one.
+    Forked(StoredThread),
+}
+
+#[derive(Debug)]
+pub enum StoredThread {
+    /// By its id or name.
+    Named(String),
+    /// The one that was changed last.
+    Last { anywhere: bool },
+    /// The one that the person at the terminal chooses.
+    Chosen { anywhere: bool },
+}
 
 /// How many threads a person can choose from.
 const CHOICES: usize = 20;
@@ -23,7 +42,7 @@ pub(super) async fn open(
 ) -> anyhow::Result<ClientThread> {
     let mut params = json!({});
     // With a reviewer the settings say what is asked about.
-    if !options.other.has_reviewer() {
+    if !options.has_reviewer {
         params["approvalPolicy"] = json!("never");
     }
     if let Some(cwd) = cwd {
@@ -35,7 +54,7 @@ pub(super) async fn open(
     if let Some(model) = &options.model {
         params["model"] = json!(model);
     }
-    if let Some(mode) = options.sandbox_mode() {
+    if let Some(mode) = options.sandbox_mode {
         params["sandbox"] = json!(mode);
     }
     if let (Some(source), ThreadChoice::New | ThreadChoice::Forked(_)) =
@@ -43,7 +62,7 @@ pub(super) async fn open(
     {
         params["threadSource"] = json!(source);
     }
-    if options.ephemeral && !matches!(choice, ThreadChoice::Resumed(_)) {
+    if options.is_ephemeral && !matches!(choice, ThreadChoice::Resumed(_)) {
         params["ephemeral"] = json!(true);
     }
     if let Some(environments) = environments {

@@ -1,6 +1,6 @@
-//! Prints the turn of `codex exec` for people or programs, and records the last message.
+//! Prints a turn without a UI for people or programs, and records the last message.
 
-use std::io::{self, IsTerminal, Stderr};
+use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,41 +13,45 @@ use codex_client::{
 use codex_system::signals::Signals;
 use serde_json::{Value, json};
 
-use super::INTERRUPTED;
-use super::arguments::ExecOptions;
-use crate::print::line_for_reader;
-use crate::terminal::{self, usage_line};
+use super::options::ExecOptions;
+use crate::interactive_user::{Screen, usage_line};
+
+/// The exit status after a second interrupt, and for programs that end after the first one.
+pub const INTERRUPTED: u8 = 130;
 
 /// How the turn is printed.
-enum TurnView {
-    /// Progress on standard error.
-    Progress(Box<Transcript<Stderr>>),
-    /// Events on standard output.
+enum TurnView<'a> {
+    /// Progress, beside the output.
+    Progress(Box<Transcript<&'a mut dyn Write>>),
+    /// Events, as the output.
     Events(ExecEvents),
 }
 
-pub(super) struct TurnPrinter {
-    view: TurnView,
+pub(super) struct TurnPrinter<'a> {
+    view: TurnView<'a>,
     last_message: Option<String>,
     usage: Option<TokenUsageBreakdown>,
     interrupts: Signals,
     hides_reasoning: bool,
+    progress_shows_message: bool,
+    output: &'a mut dyn Write,
 }
 
-impl TurnPrinter {
+impl<'a> TurnPrinter<'a> {
     pub(super) fn new(
         options: &ExecOptions,
         thread: &str,
         cwd: &Path,
         hides_reasoning: bool,
+        (output, notes): (&'a mut dyn Write, &'a mut dyn Write),
     ) -> io::Result<Self> {
-        let view = if options.json {
+        let view = if options.prints_events {
             let event = ExecEvents::thread_started(thread);
-            line_for_reader(&event.to_string())?;
+            write_line(output, &event.to_string())?;
             TurnView::Events(ExecEvents::default())
         } else {
-            let style = terminal::style(&io::stderr(), options.color);
-            let transcript = Transcript::new(io::stderr(), style, terminal::width());
+            let Screen { style, width } = options.screen;
+            let transcript = Transcript::new(notes, style, width);
             let mut transcript = transcript.seen_from(cwd);
             let thread = thread.to_owned();
             let lines = [
@@ -63,6 +67,8 @@ impl TurnPrinter {
             usage: None,
             interrupts: Signals::interrupts()?,
             hides_reasoning,
+            progress_shows_message: options.progress_shows_message,
+            output,
         })
     }
 
@@ -91,7 +97,7 @@ impl TurnPrinter {
                     Ok(read) => json!({ "type": "thread.context", "context": read }),
                     Err(error) => json!({ "type": "thread.context", "error": error.to_string() }),
                 };
-                line_for_reader(&event.to_string())
+                write_line(self.output, &event.to_string())
             }
         }
     }
@@ -106,12 +112,11 @@ impl TurnPrinter {
         match (outcome.status, &self.last_message) {
             (TurnStatus::Completed, message) => {
                 transcript.block("Completed", "", usage)?;
-                // On a terminal that also shows the progress, the message has been printed already.
-                if io::stdout().is_terminal() && io::stderr().is_terminal() {
+                if self.progress_shows_message {
                     return Ok(());
                 }
                 let message = message.as_deref().unwrap_or_default();
-                line_for_reader(message)
+                write_line(self.output, message)
             }
             (TurnStatus::Interrupted, _) => Ok(()),
             _ => transcript.block("Failed", "", usage),
@@ -119,7 +124,7 @@ impl TurnPrinter {
     }
 }
 
-impl TurnObserver for TurnPrinter {
+impl TurnObserver for TurnPrinter<'_> {
     fn on_notification(&mut self, notification: &ServerNotification) -> Result<(), ClientError> {
         match notification {
             ServerNotification::ItemCompleted(it) => {
@@ -137,7 +142,7 @@ impl TurnObserver for TurnPrinter {
             TurnView::Progress(transcript) => transcript.on_notification(notification)?,
             TurnView::Events(events) => {
                 for event in events.on_notification(notification) {
-                    line_for_reader(&event.to_string())?;
+                    write_line(self.output, &event.to_string())?;
                 }
             }
         }
@@ -177,5 +182,63 @@ fn is_reasoning(notification: &ServerNotification) -> bool {
         N::ItemStarted(it) => matches!(it.item.item, ThreadItem::Reasoning { .. }),
         N::ItemCompleted(it) => matches!(it.item.item, ThreadItem::Reasoning { .. }),
         _ => false,
+    }
+}
+
+/// Each line is for a reader that may wait for it.
+fn write_line(output: &mut dyn Write, line: &str) -> io::Result<()> {
+    writeln!(output, "{line}")?;
+    output.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options::tests::options;
+    use super::*;
+
+    /// What a completed turn prints as output and beside it.
+    fn printed(options: &ExecOptions) -> (String, String) {
+        let (mut output, mut notes) = (Vec::new(), Vec::new());
+        let outputs: (&mut dyn Write, &mut dyn Write) = (&mut output, &mut notes);
+        let mut printer =
+            TurnPrinter::new(options, "thread-1", Path::new("/work"), false, outputs).unwrap();
+        printer.last_message = Some("All is well.".to_owned());
+        let outcome = TurnOutcome {
+            status: TurnStatus::Completed,
+            error: None,
+            is_unauthorized: false,
+        };
+        printer.finish(&outcome).unwrap();
+        drop(printer);
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (text(output), text(notes))
+    }
+
+    #[tokio::test]
+    async fn last_message_is_the_output_and_progress_stands_beside_it() {
+        let (output, notes) = printed(&options());
+        assert_eq!(output, "All is well.\n");
+        assert!(notes.contains("thread-1"), "{notes}");
+        assert!(notes.contains("Completed"), "{notes}");
+    }
+
+    #[tokio::test]
+    async fn message_that_the_progress_shows_is_not_printed_again() {
+        let (output, _) = printed(&ExecOptions {
+            progress_shows_message: true,
+            ..options()
+        });
+        assert_eq!(output, "");
+    }
+
+    #[tokio::test]
+    async fn events_are_the_output_and_nothing_stands_beside_them() {
+        let (output, notes) = printed(&ExecOptions {
+            prints_events: true,
+            ..options()
+        });
+        let event: Value = serde_json::from_str(&output).unwrap();
+        assert_eq!(event["type"], "thread.started");
+        assert_eq!(notes, "");
     }
 }
