@@ -13,6 +13,7 @@ mod own_functions;
 mod paths;
 mod places;
 mod processes;
+mod reflection;
 mod scan;
 mod value;
 mod variables;

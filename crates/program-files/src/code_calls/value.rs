@@ -240,6 +240,8 @@ impl<'t> Evaluator<'t> {
                         self.call(Value::Name(String::new()), &name, Some(arguments), depth)
                     }
                     Value::Name(name) => self.element(&name, arguments),
+                    // An element of a list may be set later.
+                    Value::List(_) => Value::unknown(),
                     value => value.and_more(),
                 };
                 rest = inner.get(arguments.len() + 1..).unwrap_or_default();

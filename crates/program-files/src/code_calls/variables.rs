@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::bindings::is_bound;
 use super::places::is_part_of_name;
+use super::reflection::sets_variables_unseen;
 use super::scan::{Brackets, assigns, statement};
 use crate::interpreters::Language;
 
@@ -23,6 +24,8 @@ pub(super) struct Variables<'t> {
     values: RefCell<HashMap<String, Option<(&'t str, bool)>>>,
     /// How many bytes have been searched.
     searched: Cell<usize>,
+    /// Whether the text may set any variable unseen.
+    sets_unseen: OnceCell<bool>,
     /// The brackets of the text.
     brackets: OnceCell<Brackets>,
 }
@@ -35,6 +38,10 @@ impl<'t> Variables<'t> {
         name: &str,
         language: Language,
     ) -> Option<(&'t str, bool)> {
+        let sets_unseen = || sets_variables_unseen(text, language);
+        if *self.sets_unseen.get_or_init(sets_unseen) {
+            return None;
+        }
         if let Some(value) = self.values.borrow().get(name) {
             return *value;
         }
