@@ -133,10 +133,16 @@ impl Candidates {
         if commands.iter().any(runs_git) {
             found.repositories(commands);
         }
-        if commands.iter().any(runs_what_it_reads_about)
-            && commands.iter().any(|command| !names_what_it_lists(command))
-        {
+        let is_read = || {
+            let takes_file = |command: &CommandWords| {
+                command.inputs().next().is_some()
+                    && runs_what_it_reads_about(&command.without_inputs())
+            };
+            all.iter().any(takes_file) || !commands.iter().all(names_what_it_lists)
+        };
+        if commands.iter().any(runs_what_it_reads_about) && is_read() {
             found.unknown("the files that xargs reads");
+            found.uncertain("the files that xargs reads");
         }
         for command in commands {
             found.command(command, reads_input);

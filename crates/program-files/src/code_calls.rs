@@ -6,34 +6,42 @@
 
 mod bindings;
 mod code_call;
+mod environment;
 mod expression;
 mod folders;
 mod names;
+mod origins;
 mod own_functions;
 mod paths;
 mod places;
 mod processes;
 mod reflection;
 mod scan;
+mod starters;
 mod value;
 mod variables;
 
 pub(crate) use code_call::CodeCall;
 use code_call::{MAX_CALL, MAX_CALLS};
+use environment::Environment;
 use expression::read;
 use folders::{FolderChange, folder_changes};
-use names::{
-    CallKind, PROCESS_NAMES, SEARCH_VARIABLES, names_of, other_process_names, reads_working_folder,
-};
+use names::{CallKind, PROCESS_NAMES, names_of, other_process_names, reads_working_folder};
+use origins::Origins;
 use own_functions::own_functions;
 pub(crate) use paths::OWN_FOLDER;
-use places::{argument, is_comment, is_name_here};
+use places::{argument, is_comment, is_name_here, is_part_of_name};
 use processes::{lines_of_call, lines_without_calls};
-use scan::{enclosing_call, until_closed};
-use value::Evaluator;
+use scan::{enclosing_call, split, until_closed};
+use starters::{STARTERS, UNREAD_STARTERS, imported};
+use value::{Evaluator, named};
 use variables::{MAX_DEPTH, Variables};
 
-use crate::interpreters::Language;
+use std::collections::{BTreeSet, HashMap};
+
+use crate::interpreters::{Language, runs_arguments};
+use crate::known_programs::base_name;
+use crate::line::UNKNOWN;
 
 /// The limit on the places of a text that are looked at.
 const MAX_PLACES: usize = 8192;
@@ -57,6 +65,15 @@ pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<Co
         is_argument,
         moves_elsewhere: changes.iter().any(FolderChange::moves_process_elsewhere),
         changes,
+        imports: if has_code {
+            imported(text, language)
+        } else {
+            Vec::new()
+        },
+        names_starters: STARTERS
+            .iter()
+            .any(|module| module.len() > 2 && text.contains(module)),
+        judged: HashMap::new(),
         found: Vec::new(),
         count: 0,
     };
@@ -68,6 +85,7 @@ pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<Co
         own.into_iter()
             .for_each(|name| reader.read(name, CallKind::OtherProcess));
         reader.read_options();
+        reader.read_imports();
     }
     if has_code && language != Language::Code {
         reader.found.extend(lines_without_calls(evaluator));
@@ -98,6 +116,12 @@ struct CallReader<'t> {
     moves_elsewhere: bool,
     /// The changes of the folder that are not for a certain call.
     changes: Vec<FolderChange>,
+    /// Names of modules and functions that start programs, and the modules.
+    imports: Vec<(&'t str, &'t str)>,
+    /// Whether it names a module that starts programs.
+    names_starters: bool,
+    /// Names of calls and their arguments, and whether data decides what they start.
+    judged: HashMap<(&'t str, &'t str), bool>,
     found: Vec<CodeCall>,
     /// How many places have been looked at.
     count: usize,
@@ -119,15 +143,10 @@ impl<'t> CallReader<'t> {
         if language == Language::JavaScript && self.is_argument {
             self.read("Function", CallKind::Function);
         }
-        if language != Language::Other && language != Language::Shell {
-            for name in SEARCH_VARIABLES {
-                self.read(name, CallKind::Variable);
-            }
-        }
     }
 
     /// Reads the calls of a name.
-    fn read(&mut self, name: &str, kind: CallKind) {
+    fn read(&mut self, name: &'t str, kind: CallKind) {
         let Evaluator { text, language, .. } = self.evaluator;
         for (at, _) in text.match_indices(name) {
             if self.found.len() >= MAX_CALLS {
@@ -149,9 +168,12 @@ impl<'t> CallReader<'t> {
                 CallKind::Process | CallKind::OtherProcess => {
                     let from = at + name.len() + rest.find(argument).unwrap_or(0);
                     let has_lines = self.process(&mut call, name, from, argument);
-                    // The programs that scripts start are their own affair, as far as they compute them.
+                    // The programs that scripts start are their own affair, as far as the code says what they may be.
                     call.is_computed &= self.is_argument && kind == CallKind::Process;
-                    if kind == CallKind::OtherProcess && !has_lines {
+                    let may_be_data =
+                        !self.is_argument && self.starts_programs(&text[..at], name, kind);
+                    call.is_computed |= may_be_data && self.program_is_data(name, argument);
+                    if kind == CallKind::OtherProcess && !has_lines && !call.is_computed {
                         continue;
                     }
                 }
@@ -165,6 +187,32 @@ impl<'t> CallReader<'t> {
             }
             self.found.push(call);
         }
+    }
+
+    /// Whether a function of this name starts programs here. A method of another object may do something else.
+    fn starts_programs(&self, before: &str, name: &str, kind: CallKind) -> bool {
+        match kind {
+            CallKind::Process => name.len() > 5 || !before.ends_with('.') || self.names_starters,
+            _ if before.ends_with('.') => {
+                let object = before.trim_end_matches('.');
+                let object = object
+                    .rsplit(|c| !is_part_of_name(c))
+                    .next()
+                    .unwrap_or_default();
+                STARTERS.contains(&object) || self.imports.iter().any(|(name, _)| *name == object)
+            }
+            _ => self.names_starters,
+        }
+    }
+
+    /// The same for a call, which may stand in a text many times.
+    fn program_is_data(&mut self, name: &'t str, argument: &'t str) -> bool {
+        if let Some(known) = self.judged.get(&(name, argument)) {
+            return *known;
+        }
+        let is_data = program_is_data(self.evaluator, name, argument);
+        self.judged.insert((name, argument), is_data);
+        is_data
     }
 
     /// What is not looked at may run anything.
@@ -217,10 +265,55 @@ impl<'t> CallReader<'t> {
         }
     }
 
+    /// Variables are set for everything that is started.
+    fn set_variables(&mut self) {
+        if matches!(self.evaluator.language, Language::Other | Language::Shell) {
+            return;
+        }
+        let set = Environment::of(self.evaluator);
+        if set.lines.is_empty() && set.computed.is_none() {
+            return;
+        }
+        let lines = self.found.iter_mut().flat_map(|call| &mut call.lines);
+        lines.for_each(|line| line.insert_str(0, &set.lines));
+        self.found.push(CodeCall {
+            is_computed: set.computed.is_some(),
+            shown: set.computed.unwrap_or_default(),
+            lines: vec![set.lines],
+            ..CodeCall::default()
+        });
+    }
+
+    /// Reads the calls of what modules that start programs have, whatever its names.
+    fn read_imports(&mut self) {
+        let Evaluator { text, .. } = self.evaluator;
+        for (name, module) in self.imports.clone() {
+            if UNREAD_STARTERS.contains(&module) {
+                self.found.push(CodeCall {
+                    shown: format!("{module}.{name}"),
+                    is_computed: true,
+                    ..CodeCall::default()
+                });
+                continue;
+            }
+            self.read(name, CallKind::OtherProcess);
+            let members = text.match_indices(name).filter_map(|(at, _)| {
+                let member = text[at + name.len()..].strip_prefix('.')?;
+                let end = member.find(|c| !is_part_of_name(c)).unwrap_or(member.len());
+                Some(&text[at..at + name.len() + 1 + end])
+            });
+            let members: BTreeSet<&str> = members.collect();
+            for member in members {
+                self.read(member, CallKind::OtherProcess);
+            }
+        }
+    }
+
     fn finish(mut self, unknown_folder: Option<String>) -> Vec<CodeCall> {
         for call in &mut self.found {
             move_lines(&mut call.lines, &self.changes);
         }
+        self.set_variables();
         if let Some(shown) = unknown_folder.filter(|_| self.is_argument && !self.found.is_empty()) {
             self.found.push(CodeCall {
                 shown,
@@ -244,7 +337,7 @@ fn call(evaluator: Evaluator<'_>, name: &str, argument: &str, kind: CallKind) ->
     let short: String = argument.chars().take(60).collect();
     let mut call = CodeCall {
         shown: format!("{name}({short})").replace('\n', " "),
-        is_folder: matches!(kind, CallKind::Folder | CallKind::Variable),
+        is_folder: kind == CallKind::Folder,
         ..CodeCall::default()
     };
     if argument.len() > MAX_CALL {
@@ -257,6 +350,47 @@ fn call(evaluator: Evaluator<'_>, name: &str, argument: &str, kind: CallKind) ->
     call
 }
 
+/// Whether data decides which program a call starts, or which code that gets.
+fn program_is_data<'t>(evaluator: Evaluator<'t>, name: &str, argument: &'t str) -> bool {
+    let mut elements = split(argument, evaluator.language, ",")
+        .into_iter()
+        .map(|(_, it)| it.trim());
+    let is_mode = name.starts_with("spawn") && argument.contains("P_");
+    let first = elements
+        .by_ref()
+        .nth(usize::from(is_mode))
+        .unwrap_or_default();
+    let program = match named(first) {
+        Some((_, value)) if !first.starts_with(['{', '[', '"', '\'', '(']) => value,
+        _ => first,
+    };
+    let words = evaluator.words(program);
+    let word = words.first().map_or("", String::as_str);
+    let begins = word.split_whitespace().next().unwrap_or_default();
+    let is_started = begins.starts_with(UNKNOWN) || begins.is_empty();
+    let gets_code = || {
+        let has_unknown = evaluator
+            .words(argument)
+            .iter()
+            .any(|word| word.contains(UNKNOWN));
+        name == "fork" || (has_unknown && runs_arguments(base_name(begins)))
+    };
+    if is_started || name == "fork" {
+        return Origins::program_is_data(evaluator, program);
+    }
+    // Settings follow the arguments in JavaScript.
+    let count = match evaluator.language {
+        Language::JavaScript => 1,
+        _ => usize::MAX,
+    };
+    gets_code()
+        && (Origins::is_data(evaluator, program)
+            || elements
+                .take(count)
+                .filter(|it| named(it).is_none())
+                .any(|it| Origins::is_data(evaluator, it)))
+}
+
 /// Whether a program is started by its name. What it gets is its own affair, unless it runs that.
 fn begins_with_a_program(argument: &str) -> bool {
     let rest = argument.trim_start_matches(|c: char| c.is_whitespace() || "([rbu".contains(c));
@@ -267,9 +401,7 @@ fn begins_with_a_program(argument: &str) -> bool {
     let literal = chars.as_str().split(quote).next().unwrap_or_default();
     let program = literal.split_whitespace().next().unwrap_or_default();
     let is_plain = |c: char| c.is_alphanumeric() || "_./-+".contains(c);
-    !program.is_empty()
-        && program.chars().all(is_plain)
-        && !crate::interpreters::runs_arguments(crate::known_programs::base_name(program))
+    !program.is_empty() && program.chars().all(is_plain) && !runs_arguments(base_name(program))
 }
 
 #[cfg(test)]

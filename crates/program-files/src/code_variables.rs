@@ -31,43 +31,79 @@ const CODE_VARIABLES: [&str; 22] = [
     "ZDOTDIR",
 ];
 
-/// Variables that say where programs and settings are. A program that is started has its own, which no line of it sets.
-const PLACE_VARIABLES: [&str; 35] = [
-    "AWKLIBPATH",
-    "AWKPATH",
-    "BUNDLE_GEMFILE",
-    "CARGO_HOME",
-    "COMPOSER_HOME",
+/// Variables that say where programs and settings are, or which program is run. A program that is started has its own, which
+/// no line of it sets.
+const PLACE_VARIABLES: [&str; 27] = [
+    "BROWSER",
     "CDPATH",
-    "DENO_DIR",
-    "GEM_HOME",
-    "GIT_CONFIG_GLOBAL",
-    "GIT_CONFIG_SYSTEM",
-    "GIT_DIR",
-    "GIT_EXEC_PATH",
-    "GIT_TEMPLATE_DIR",
+    "COMPOSER_HOME",
+    "EDITOR",
+    "GCONV_PATH",
+    "GNUMAKEFLAGS",
     "HOME",
-    "LD_AUDIT",
-    "LUA_CPATH",
+    "LESSCLOSE",
+    "LESSOPEN",
     "MAKEFILES",
-    "NODE_REPL_EXTERNAL_MODULE",
-    "NPM_CONFIG_PREFIX",
-    "OPENSSL_CONF",
-    "OPENSSL_MODULES",
+    "MAKEFLAGS",
+    "MANPAGER",
+    "MFLAGS",
+    "PAGER",
     "PATH",
-    "PERLLIB",
-    "PHPRC",
-    "PHP_INI_SCAN_DIR",
     "PIPX_HOME",
-    "PYTHONPLATLIBDIR",
-    "PYTHONPYCACHEPREFIX",
-    "PYTHONUSERBASE",
-    "RUSTC_WRAPPER",
+    "PROMPT_COMMAND",
+    "PS4",
+    "SHELL",
+    "SHELLOPTS",
+    "SSH_ASKPASS",
     "TCLLIBPATH",
     "UV_PROJECT_ENVIRONMENT",
     "VIRTUAL_ENV",
+    "VISUAL",
     "XDG_CONFIG_HOME",
     "XDG_DATA_HOME",
+];
+
+/// What the variables of a program begin with, for programs that take code, settings or other programs from them.
+const PROGRAM_PREFIXES: [&str; 20] = [
+    "AWK",
+    "BASH_FUNC_",
+    "BUNDLE_",
+    "CARGO_",
+    "DENO_",
+    "DYLD_",
+    "GEM_",
+    "GIT_",
+    "JAVA_",
+    "LD_",
+    "LUA_",
+    "NODE_",
+    "NPM_CONFIG_",
+    "OPENSSL_",
+    "PERL",
+    "PHP",
+    "PYTHON",
+    "RUBY",
+    "RUSTC",
+    "npm_config_",
+];
+
+/// Of these, what says nothing about code.
+const HARMLESS_PREFIXES: [&str; 15] = [
+    "CARGO_BUILD_JOBS",
+    "CARGO_INCREMENTAL",
+    "CARGO_NET_",
+    "CARGO_TARGET_DIR",
+    "CARGO_TERM_",
+    "DENO_NO_",
+    "GIT_AUTHOR_",
+    "GIT_COMMITTER_",
+    "GIT_INDEX_FILE",
+    "GIT_OPTIONAL_LOCKS",
+    "GIT_TERMINAL_PROMPT",
+    "NODE_ENV",
+    "NODE_NO_",
+    "PYTHONHASHSEED",
+    "PYTHONUNBUFFERED",
 ];
 
 /// Variables in which an empty part means the working folder.
@@ -75,7 +111,10 @@ const EMPTY_MEANS_HERE: [&str; 4] = ["CLASSPATH", "LD_LIBRARY_PATH", "PATH", "PY
 
 /// Whether a variable that a line sets says where code is.
 pub(crate) fn places_code(name: &str) -> bool {
-    CODE_VARIABLES.contains(&name) || PLACE_VARIABLES.contains(&name)
+    let begins = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    CODE_VARIABLES.contains(&name)
+        || PLACE_VARIABLES.contains(&name)
+        || (begins(&PROGRAM_PREFIXES) && !begins(&HARMLESS_PREFIXES))
 }
 
 /// The places that the value of a variable names; one that is empty means the working folder.

@@ -90,14 +90,14 @@ fn is_whole_name(text: &str, at: usize, name: &str) -> bool {
 }
 
 /// A place where one of the names stands.
-struct NamedPlace<'t> {
-    evaluator: Evaluator<'t>,
-    name: &'t str,
-    before: &'t str,
-    after: &'t str,
+pub(super) struct NamedPlace<'t> {
+    pub(super) evaluator: Evaluator<'t>,
+    pub(super) name: &'t str,
+    pub(super) before: &'t str,
+    pub(super) after: &'t str,
 }
 
-impl NamedPlace<'_> {
+impl<'t> NamedPlace<'t> {
     /// The folder that it changes to, and whether it does for the whole process.
     fn change(&self) -> Option<(String, bool)> {
         let option = || self.option().map(|folder| (folder, false));
@@ -137,8 +137,13 @@ impl NamedPlace<'_> {
         (may_be_statement && begins && may_begin).then_some(argument)
     }
 
-    /// The value of an option, of an entry of a dictionary or of a member.
     fn option(&self) -> Option<String> {
+        self.option_expression()
+            .map(|value| self.evaluator.text(value))
+    }
+
+    /// The value of an option, of an entry of a dictionary or of a member.
+    pub(super) fn option_expression(&self) -> Option<&'t str> {
         let language = self.evaluator.language;
         let before = self.before.trim_end_matches(['"', '\'', '`']);
         let after = self.after.trim_start_matches(['"', '\'', '`']);
@@ -150,13 +155,13 @@ impl NamedPlace<'_> {
             let ends_with = value[expression.len()..].trim_start();
             let is_argument = ends_with.starts_with([',', ')']) && !expression.contains(';');
             let is_member = is_element || before.ends_with(['.', '@']);
-            return (is_argument || is_member).then(|| self.evaluator.text(expression));
+            return (is_argument || is_member).then_some(expression);
         }
         let value = rest.strip_prefix("=>").or_else(|| rest.strip_prefix(':'));
         if let Some(value) = value.filter(|value| !is_element && !value.starts_with(':')) {
-            return Some(self.evaluator.text(until_separated(value, language)));
+            return Some(until_separated(value, language));
         }
-        self.is_shorthand().then(|| self.evaluator.text(self.name))
+        self.is_shorthand().then_some(self.name)
     }
 
     /// Whether the folder of a program is set here to what is not known: a member by another operator or by a pattern, a

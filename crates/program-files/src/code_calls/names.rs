@@ -15,8 +15,6 @@ pub(super) enum CallKind {
     Process,
     /// Starts a program, or does something else.
     OtherProcess,
-    /// A variable that says where programs import from.
-    Variable,
 }
 
 pub(super) fn names_of(language: Language) -> &'static [(&'static str, CallKind)] {
@@ -86,20 +84,9 @@ pub(super) fn names_of(language: Language) -> &'static [(&'static str, CallKind)
     }
 }
 
-/// Variables that code sets for the programs that it starts.
-pub(super) const SEARCH_VARIABLES: [&str; 8] = [
-    "BASH_ENV",
-    "LD_LIBRARY_PATH",
-    "LD_PRELOAD",
-    "NODE_OPTIONS",
-    "NODE_PATH",
-    "PERL5LIB",
-    "PYTHONPATH",
-    "RUBYLIB",
-];
-
 /// Functions that start programs. What they start counts in code that stands in a line.
-pub(super) const PROCESS_NAMES: [&str; 37] = [
+pub(super) const PROCESS_NAMES: [&str; 38] = [
+    "Deno.Command",
     "system",
     "popen",
     "Popen",

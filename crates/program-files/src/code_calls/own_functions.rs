@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::names::{OTHER_PROCESS_NAMES, PROCESS_NAMES};
 use super::places::is_part_of_name;
-use super::scan::beginning;
+use super::scan::{beginning, statement};
+use crate::interpreters::Language;
 
 /// Words that begin a function.
 const BEGINNINGS: [&str; 3] = ["def ", "function ", "sub "];
@@ -35,6 +36,27 @@ fn body(text: &str) -> &str {
         .iter()
         .filter_map(|word| text.find(&format!("\n{word}")));
     &text[..next.min().unwrap_or(text.len())]
+}
+
+/// The function of a name, from its name on.
+pub(super) fn body_of<'t>(text: &'t str, name: &str) -> Option<&'t str> {
+    let mut places = BEGINNINGS.iter().flat_map(|word| {
+        let places = text.match_indices(word);
+        places.map(|(at, word)| &text[at + word.len()..])
+    });
+    let found = places.find(|rest| name_at_start(rest) == name && !name.is_empty());
+    found.map(body)
+}
+
+/// The expressions that a function may yield.
+pub(super) fn returned(body: &str, language: Language) -> impl Iterator<Item = &str> {
+    // In some languages it may be any of its statements.
+    let whole = matches!(language, Language::Perl | Language::Ruby).then_some(body);
+    let words = ["return ", "return(", "yield "].into_iter();
+    let values = words.flat_map(move |word| body.split(word).skip(1));
+    whole
+        .into_iter()
+        .chain(values.map(move |value| statement(value, language)))
 }
 
 /// Whether a text has the name of a function that starts programs, or a call of one.

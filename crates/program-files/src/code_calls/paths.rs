@@ -27,6 +27,8 @@ pub(super) fn known_name(name: &str) -> Option<String> {
         "Dir.pwd" => ".".to_owned(),
         "FindBin.Bin" | "FindBin.RealBin" | "import.meta.dirname" => OWN_FOLDER.to_owned(),
         "import.meta.url" | "import.meta.filename" => own_file(),
+        "Dir.home" => variable_of("HOME", None),
+        "os.pathsep" | "path.delimiter" | "File.PATH_SEPARATOR" => ":".to_owned(),
         "RbConfig.ruby" => "ruby".to_owned(),
         "process.execPath" => "node".to_owned(),
         "sys.executable" => "python3".to_owned(),

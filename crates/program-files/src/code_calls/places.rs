@@ -53,11 +53,6 @@ pub(super) fn argument<'t>(
         let is_perl = language == Language::Perl;
         return (is_perl || sets.iter().any(|set| part.contains(set))).then_some(part);
     }
-    if kind == CallKind::Variable {
-        let value = part().trim_start_matches(['"', '\'', ']', '}', ' ']);
-        let value = value.strip_prefix(['=', ':', ','])?;
-        return (!value.starts_with('=')).then_some(value);
-    }
     let trimmed = rest.trim_start_matches([' ', '\t']);
     if let Some(inner) = trimmed.strip_prefix('(') {
         return Some(until_closed(inner, language));

@@ -141,11 +141,13 @@ pub(super) fn sets_variables_unseen(text: &str, language: Language) -> bool {
 fn is_whole(text: &str, at: usize, name: &str) -> bool {
     let (before, after) = (&text[..at], &text[at + name.len()..]);
     let is_method = ["eval", "exec", "load", "read"].contains(&name) && before.ends_with('.');
-    let is_text = before.ends_with(['"', '\'']) && after.starts_with(['"', '\'']);
+    // `if __name__ == "__main__"`
+    let is_text =
+        name == "__main__" && before.ends_with(['"', '\'']) && after.starts_with(['"', '\'']);
     !before.ends_with(is_part_of_name)
         && (name.ends_with(':') || !after.starts_with(is_part_of_name))
         && !is_method
-        && !(is_text && name == "__main__")
+        && !is_text
 }
 
 /// Whether all variables of a name are set together in Perl: `*name = …`.

@@ -107,6 +107,15 @@ impl<'t> Evaluator<'t> {
         words
     }
 
+    /// The program and the arguments among named values.
+    fn words_of_settings(self, settings: &str, depth: usize) -> Vec<String> {
+        let settings = split(settings, self.language, ",").into_iter();
+        let settings = settings.filter_map(|(_, setting)| named(setting));
+        let words = settings.filter(|(name, _)| WORDS.contains(name));
+        let words = words.flat_map(|(_, value)| self.value(value, depth).into_words());
+        words.collect()
+    }
+
     fn value(self, expression: &str, depth: usize) -> Value {
         if depth == 0 || expression.len() > MAX_EXPRESSION {
             return Value::unknown();
@@ -180,8 +189,8 @@ impl<'t> Evaluator<'t> {
                 Value::List(self.words_within(inner, depth))
             }
             '(' => self.value(inner, depth),
-            // Named values are no words.
-            '{' => Value::List(Vec::new()),
+            // Most named values are no words.
+            '{' => Value::List(self.words_of_settings(inner, depth)),
             _ => return Value::unknown(),
         };
         self.with_members(value, after, depth)
@@ -314,6 +323,16 @@ impl<'t> Evaluator<'t> {
                 Value::Text(variable_of(&first.unwrap_or_default(), default))
             }
             (Value::Name(_), "require") => Value::Name(first.unwrap_or_default()),
+            (Value::Name(_), "expanduser") => {
+                let path = first.unwrap_or_default();
+                Value::Text(match path.strip_prefix('~') {
+                    Some(rest) => variable_of("HOME", None) + rest,
+                    None => path,
+                })
+            }
+            (Value::Name(_), "home" | "homedir") if words.is_empty() => {
+                Value::Text(variable_of("HOME", None))
+            }
             (Value::Name(_), "split" | "shellsplit" | "shellwords") => {
                 let words = first.unwrap_or_default();
                 Value::List(words.split_whitespace().map(str::to_owned).collect())

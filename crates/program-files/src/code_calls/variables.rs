@@ -45,20 +45,33 @@ impl<'t> Variables<'t> {
         if let Some(value) = self.values.borrow().get(name) {
             return *value;
         }
-        let searched = self.searched.get() + text.len();
-        if searched > MAX_SEARCHED {
+        if !self.may_search(text) {
             return None;
         }
-        self.searched.set(searched);
         let value = value_of(text, self.brackets(text, language), name, language);
         let value = value.map(|value| (value, is_changed(text, name)));
         self.values.borrow_mut().insert(name.to_owned(), value);
         value
     }
 
+    /// Whether a text may be searched once more.
+    pub(super) fn may_search(&self, text: &str) -> bool {
+        let searched = self.searched.get() + text.len();
+        let may_search = searched <= MAX_SEARCHED;
+        if may_search {
+            self.searched.set(searched);
+        }
+        may_search
+    }
+
     /// Whether a name at a place of the text gets a value there by more than `name = value`.
     pub(super) fn is_bound(&self, text: &str, place: Range<usize>, language: Language) -> bool {
         is_bound(text, self.brackets(text, language), place, language)
+    }
+
+    /// Whether a place of the text is in brackets.
+    pub(super) fn is_inside(&self, text: &str, at: usize, language: Language) -> bool {
+        self.brackets(text, language).around(at).is_some()
     }
 
     fn brackets(&self, text: &str, language: Language) -> &Brackets {

@@ -425,8 +425,11 @@ fn check_rewritten(line: &str, files: &[&str], changed: &str) {
     let hash = before.content_hash().unwrap();
     let path = folder.root().join("work").join(changed);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let is_new = !path.exists();
     fs::write(&path, "rewritten").unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    if is_new {
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
     let after = folder.of(&line);
     let is_refused = before.unknown.is_some() && after.unknown.is_some();
     let is_noticed = after.content_hash().unwrap() != hash;
@@ -2087,6 +2090,152 @@ fn what_follows_runs_in_the_folder_that_its_starter_changed_to() {
     ] {
         let files = [files, &RECIPE_BELOW[..]].concat();
         check_rewritten(line, &files, "sub/h.sh");
+    }
+}
+
+#[test]
+fn programs_that_data_decides_cannot_be_rewritten() {
+    for (line, code) in [
+        ("python3 a.py", "import os\nos.system(open('place').read())"),
+        (
+            "python3 a.py",
+            "import subprocess\nsubprocess.run(open('place').read().split())",
+        ),
+        (
+            "python3 a.py",
+            "import subprocess\nsubprocess.run(['sh', open('place').read()])",
+        ),
+        (
+            "python3 a.py",
+            "c = json.load(open('place'))\nsubprocess.run([c['program'], f])",
+        ),
+        (
+            "python3 a.py",
+            "c = json.load(open('place'))\nsubprocess.run(c['command'], shell=True)",
+        ),
+        (
+            "python3 a.py",
+            "def c(): return open('place').read()\nsubprocess.run(c(), shell=True)",
+        ),
+        ("python3 a.py", "for c in open('place'):\n  os.system(c)"),
+        (
+            "python3 a.py",
+            "with open('place') as f:\n  c = f.read()\nsubprocess.run([c])",
+        ),
+        (
+            "python3 a.py",
+            "from subprocess import run\nc, d = open('place').read().split()\nrun([c, d])",
+        ),
+        (
+            "python3 a.py",
+            "import sh\nsh.make('-C', open('place').read())",
+        ),
+        (
+            "python3 a.py",
+            "from plumbum import local\nlocal[open('place').read()]()",
+        ),
+        (
+            "python3 a.py",
+            "for l in open('place'):\n  k, v = l.split('=')\n  os.environ[k] = v\nos.system('ls')",
+        ),
+        (
+            "python3 a.py",
+            "os.environ['PATH'] = open('place').read()\nos.system('ls')",
+        ),
+        (
+            "python3 a.py",
+            "subprocess.run(['ls'], env=json.load(open('place')))",
+        ),
+        (
+            "python3 a.py",
+            "os.environ['GIT_SSH_COMMAND'] = open('place').read()\nos.system('git fetch')",
+        ),
+        (
+            "node a.js",
+            "require('child_process').execSync(fs.readFileSync('place', 'utf8'))",
+        ),
+        (
+            "node a.js",
+            "const { fork } = require('child_process')\nfork(fs.readFileSync('place', 'utf8'))",
+        ),
+        (
+            "node a.js",
+            "import go from 'cross-spawn'\ngo.sync(fs.readFileSync('place', 'utf8'), [])",
+        ),
+        (
+            "node a.js",
+            "import { $ } from 'zx'\nawait $`sh ${fs.readFileSync('place')}`",
+        ),
+        (
+            "node a.js",
+            "process.env.NODE_OPTIONS = fs.readFileSync('place', 'utf8')\nspawnSync('node', ['-v'])",
+        ),
+        (
+            "node a.js",
+            "Object.assign(process.env, JSON.parse(fs.readFileSync('place')))\nexecSync('ls')",
+        ),
+        ("ruby a.rb", "system File.read('place')"),
+        (
+            "ruby a.rb",
+            "ENV['RUBYOPT'] = File.read('place')\nsystem 'ruby', '-v'",
+        ),
+        ("perl a.pl", "open F, 'place'; my $c = <F>; system($c);"),
+        (
+            "perl a.pl",
+            "open F, 'place'; $ENV{PERL5OPT} = <F>; system('perl -v');",
+        ),
+    ] {
+        let (_, file) = line.split_once(' ').unwrap();
+        check_rewritten(line, &[&format!("{file}: {code}\n"), "place: x"], "place");
+    }
+}
+
+#[test]
+fn programs_that_the_code_chooses_itself_are_known() {
+    let folder = LineFolder::new();
+    for (line, code) in [
+        (
+            "python3 a.py",
+            "F = {'.py': ['black', '-q'], '.rs': ['rustfmt']}\nd = json.load(sys.stdin)\n\
+             c = F.get(Path(d['file']).suffix)\nif c and shutil.which(c[0]):\n  subprocess.run(c + [d['file']])",
+        ),
+        (
+            "python3 a.py",
+            "def run(args):\n  return subprocess.run(args, capture_output=True)\n\
+             files = run(['git', 'diff', '--name-only']).stdout.split()\n\
+             for f in files:\n  c = ['ruff', 'check']\n  c.append(f)\n  run(c)",
+        ),
+        (
+            "python3 a.py",
+            "tool = shutil.which('ruff') or 'ruff'\ne = json.loads(sys.stdin.read())\n\
+             env = dict(os.environ, NO_COLOR='1')\nenv['FILE'] = e['file']\n\
+             p = subprocess.Popen([tool, e['file']], env=env, stdout=subprocess.PIPE)\nout, _ = p.communicate()",
+        ),
+        (
+            "python3 a.py",
+            "C = [['ruff', 'check', '.'], 'echo done']\nfor c in C:\n  subprocess.run(c, shell=isinstance(c, str))",
+        ),
+        (
+            "node a.js",
+            "const { execFileSync } = require('child_process')\n\
+             const input = JSON.parse(fs.readFileSync(0, 'utf8'))\n\
+             const map = { '.ts': ['npx', ['prettier', '--write']], '.py': ['black', []] }\n\
+             const entry = map[path.extname(input.file)]\n\
+             if (entry) { const [c, args] = entry; execFileSync(c, [...args, input.file]) }",
+        ),
+        (
+            "ruby a.rb",
+            "file = JSON.parse($stdin.read).dig('file')\nout, s = Open3.capture2e('rubocop', '-a', file)",
+        ),
+        (
+            "python3 a.py",
+            "env = os.environ.copy()\nenv['PATH'] = os.path.expanduser('~/.local/bin') + os.pathsep + env['PATH']\n\
+             subprocess.run(['ruff'], env=env)",
+        ),
+    ] {
+        let (_, file) = line.split_once(' ').unwrap();
+        folder.write(&format!("work/{file}"), &format!("{code}\n"));
+        assert_eq!(folder.of(line).unknown, None, "{code}");
     }
 }
 
