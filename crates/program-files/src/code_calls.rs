@@ -6,7 +6,6 @@
 
 mod bindings;
 mod code_call;
-mod environment;
 mod expression;
 mod folders;
 mod names;
@@ -17,13 +16,13 @@ mod places;
 mod processes;
 mod reflection;
 mod scan;
+mod set_variables;
 mod starters;
 mod value;
 mod variables;
 
 pub(crate) use code_call::CodeCall;
 use code_call::{MAX_CALL, MAX_CALLS};
-use environment::Environment;
 use expression::read;
 use folders::{FolderChange, folder_changes};
 use names::{CallKind, PROCESS_NAMES, names_of, other_process_names, reads_working_folder};
@@ -33,6 +32,7 @@ pub(crate) use paths::OWN_FOLDER;
 use places::{argument, is_comment, is_name_here, is_part_of_name};
 use processes::{lines_of_call, lines_without_calls};
 use scan::{enclosing_call, split, until_closed};
+use set_variables::SetVariables;
 use starters::{STARTERS, UNREAD_STARTERS, imported};
 use value::{Evaluator, named};
 use variables::{MAX_DEPTH, Variables};
@@ -270,7 +270,7 @@ impl<'t> CallReader<'t> {
         if matches!(self.evaluator.language, Language::Other | Language::Shell) {
             return;
         }
-        let set = Environment::of(self.evaluator);
+        let set = SetVariables::of(self.evaluator);
         if set.lines.is_empty() && set.computed.is_none() {
             return;
         }

@@ -31,14 +31,14 @@ const QUOTES: [char; 3] = ['"', '\'', '`'];
 
 /// What code sets.
 #[derive(Default)]
-pub(super) struct Environment {
+pub(super) struct SetVariables {
     /// Assignments of variables that say where code is.
     pub(super) lines: String,
     /// The first place that sets a variable whose name comes from data.
     pub(super) computed: Option<String>,
 }
 
-impl Environment {
+impl SetVariables {
     /// What a text sets.
     pub(super) fn of(evaluator: Evaluator<'_>) -> Self {
         let mut found = Self::default();
@@ -224,7 +224,7 @@ mod tests {
     use crate::code_calls::variables::Variables;
 
     fn lines(text: &str, language: Language) -> (String, bool) {
-        let found = Environment::of(Evaluator {
+        let found = SetVariables::of(Evaluator {
             text,
             language,
             variables: &Variables::default(),
