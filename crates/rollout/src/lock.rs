@@ -86,9 +86,12 @@ impl ThreadLocks {
     #[must_use]
     pub fn of_home(home: &Path) -> Arc<Self> {
         static ALL: OnceLock<Mutex<HashMap<PathBuf, Arc<ThreadLocks>>>> = OnceLock::new();
-        let home = dunce::canonicalize(home).unwrap_or_else(|_| home.to_owned());
         let mut all = ALL.get_or_init(Mutex::default).lock();
-        let locks = all.entry(home).or_insert_with_key(|home| {
+        if let Some(locks) = all.get(home) {
+            return Arc::clone(locks);
+        }
+        let canonical = dunce::canonicalize(home).unwrap_or_else(|_| home.to_owned());
+        let locks = all.entry(canonical).or_insert_with_key(|home| {
             let path = home.join(FILE);
             let mut options = OpenOptions::new();
             options.read(true).write(true).create(true).truncate(false);
@@ -100,7 +103,9 @@ impl ThreadLocks {
                 held: Mutex::default(),
             })
         });
-        Arc::clone(locks)
+        let locks = Arc::clone(locks);
+        all.insert(home.to_owned(), Arc::clone(&locks));
+        locks
     }
 
     /// Acquires the lock of a thread.

@@ -1,17 +1,18 @@
 //! Brings what was written onto the disk, so that a power cut takes the last second only.
 //!
 //! There is one thread per writer. A file is synchronised [`DELAY`] after it was written to, so that many writes become one
-//! synchronisation; nobody waits for that. What must not be removed before something else is on the disk waits for
-//! [`Synchroniser::synchronise`].
+//! synchronisation; nobody waits for that. What must not be removed before something else is on the disk waits for it:
+//! [`Synchroniser::when_synchronised`] as long as it takes, [`Synchroniser::synchronise`] without the delay.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::oneshot;
 
 /// How long something that was written may be missing from the disk.
@@ -21,98 +22,151 @@ const FOLDERS: usize = 5;
 /// How many files are known whose entries are on the disk.
 const MAX_KNOWN: usize = 4096;
 
-enum SynchroniseRequest {
-    /// A file was written to.
-    Written(PathBuf),
-    /// Reply when everything that was written to the file before is on the disk.
-    Now {
-        path: PathBuf,
-        done: oneshot::Sender<io::Result<()>>,
-    },
-}
+/// Somebody who is told when a file is on the disk.
+pub(crate) type DiskWaiter = oneshot::Sender<io::Result<()>>;
 
 /// The handle of the thread, which ends when the last handle is dropped.
 #[derive(Clone, Debug)]
-pub(crate) struct Synchroniser(Sender<SynchroniseRequest>);
+pub(crate) struct Synchroniser(Arc<LastHandle>);
+
+#[derive(Debug)]
+struct LastHandle(Arc<WrittenFiles>);
+
+impl Drop for LastHandle {
+    fn drop(&mut self) {
+        self.0.files.lock().has_ended = true;
+        self.0.changed.notify_one();
+    }
+}
+
+/// What the thread has to do.
+#[derive(Debug, Default)]
+struct WrittenFiles {
+    files: Mutex<WaitingFiles>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct WaitingFiles {
+    waiting: BTreeMap<PathBuf, WaitingFile>,
+    /// The file that is being synchronised, and who waits for what it had when that began.
+    current: Option<(PathBuf, Vec<DiskWaiter>)>,
+    has_ended: bool,
+}
+
+#[derive(Debug)]
+struct WaitingFile {
+    due: Instant,
+    waiters: Vec<DiskWaiter>,
+}
 
 impl Synchroniser {
     /// Starts the thread.
     pub(crate) fn start() -> io::Result<Self> {
-        let (requests, received) = channel();
+        let files = Arc::new(WrittenFiles::default());
+        let handle = Self(Arc::new(LastHandle(Arc::clone(&files))));
         thread::Builder::new()
             .name("rollout-disk".to_owned())
-            .spawn(move || WrittenFiles::default().serve(&received))?;
-        Ok(Self(requests))
+            .spawn(move || files.serve())?;
+        Ok(handle)
     }
 
     /// A file was written to: it is synchronised soon.
     pub(crate) fn written(&self, path: &Path) {
-        // If the thread has ended, the system writes the file when it likes.
-        let _ = self.0.send(SynchroniseRequest::Written(path.to_owned()));
+        let mut files = self.0.0.files.lock();
+        if files.waiting.contains_key(path) {
+            return;
+        }
+        let file = WaitingFile {
+            due: Instant::now() + DELAY,
+            waiters: Vec::new(),
+        };
+        files.waiting.insert(path.to_owned(), file);
+        // Otherwise the thread wakes up for another file before this one is due.
+        let is_idle = files.waiting.len() == 1;
+        drop(files);
+        if is_idle {
+            self.0.0.changed.notify_one();
+        }
     }
 
-    /// Waits until what was written to the file before is on the disk.
+    /// Tells when what was written to the file before is on the disk.
+    pub(crate) fn when_synchronised(&self, path: &Path, waiter: DiskWaiter) {
+        self.add_waiter(path, waiter, None);
+    }
+
+    /// Waits until what was written to the file before is on the disk, which is done at once.
     pub(crate) fn synchronise(
         &self,
-        path: PathBuf,
+        path: &Path,
     ) -> impl Future<Output = io::Result<()>> + Send + use<> {
-        let (done, finished) = oneshot::channel();
-        let _ = self.0.send(SynchroniseRequest::Now { path, done });
+        let (waiter, finished) = oneshot::channel();
+        self.add_waiter(path, waiter, Some(Instant::now()));
+        self.0.0.changed.notify_one();
         async move {
             let ended = |_| io::Error::other("the thread that synchronises files has ended");
             finished.await.map_err(ended)?
         }
     }
-}
 
-#[derive(Default)]
-struct WrittenFiles {
-    /// When each file that was written to is synchronised.
-    due: BTreeMap<PathBuf, Instant>,
-    /// Files and folders whose entries are on the disk.
-    known: HashSet<PathBuf>,
+    fn add_waiter(&self, path: &Path, waiter: DiskWaiter, due: Option<Instant>) {
+        let mut files = self.0.0.files.lock();
+        if let Some(file) = files.waiting.get_mut(path) {
+            file.due = due.unwrap_or(file.due);
+            file.waiters.push(waiter);
+        } else if let Some((current, waiters)) = &mut files.current
+            && current == path
+        {
+            waiters.push(waiter);
+        } else {
+            let _ = waiter.send(Ok(()));
+        }
+    }
 }
 
 impl WrittenFiles {
-    fn serve(mut self, requests: &Receiver<SynchroniseRequest>) {
-        loop {
-            let next = self.due.values().min().copied();
-            let received = match next {
-                None => requests.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(due) => requests.recv_timeout(due.saturating_duration_since(Instant::now())),
-            };
-            match received {
-                Ok(SynchroniseRequest::Written(path)) => {
-                    self.due
-                        .entry(path)
-                        .or_insert_with(|| Instant::now() + DELAY);
-                }
-                Ok(SynchroniseRequest::Now { path, done }) => {
-                    let is_written = self.due.remove(&path).is_some();
-                    let result = if is_written {
-                        self.synchronise(&path)
-                    } else {
-                        Ok(())
-                    };
-                    let _ = done.send(result);
-                }
-                Err(RecvTimeoutError::Timeout) => self.work_off(Some(Instant::now())),
-                Err(RecvTimeoutError::Disconnected) => return self.work_off(None),
-            }
-        }
-    }
-
-    /// Synchronises what is due at `now`, or everything.
-    fn work_off(&mut self, now: Option<Instant>) {
-        let is_due = |_: &PathBuf, due: &mut Instant| now.is_none_or(|now| *due <= now);
-        let due: Vec<_> = self.due.extract_if(.., is_due).collect();
-        for (path, _) in due {
-            if let Err(error) = self.synchronise(&path) {
+    fn serve(&self) {
+        let mut known = KnownEntries::default();
+        while let Some(path) = self.next() {
+            let result = known.synchronise(&path);
+            if let Err(error) = &result {
                 tracing::warn!(path = %path.display(), %error, "a file cannot be synchronised");
             }
+            let current = self.files.lock().current.take();
+            for waiter in current.into_iter().flat_map(|(_, waiters)| waiters) {
+                let copied = |error: &io::Error| io::Error::new(error.kind(), error.to_string());
+                let _ = waiter.send(result.as_ref().copied().map_err(copied));
+            }
         }
     }
 
+    /// Waits for the next file that is due. None at the end.
+    fn next(&self) -> Option<PathBuf> {
+        let mut files = self.files.lock();
+        loop {
+            let first = files.waiting.iter().min_by_key(|(_, file)| file.due);
+            let Some((path, due)) = first.map(|(path, file)| (path.clone(), file.due)) else {
+                if files.has_ended {
+                    return None;
+                }
+                self.changed.wait(&mut files);
+                continue;
+            };
+            if files.has_ended || due <= Instant::now() {
+                let file = files.waiting.remove(&path)?;
+                files.current = Some((path.clone(), file.waiters));
+                return Some(path);
+            }
+            self.changed.wait_until(&mut files, due);
+        }
+    }
+}
+
+/// Files and folders whose entries are on the disk.
+#[derive(Default)]
+struct KnownEntries(HashSet<PathBuf>);
+
+impl KnownEntries {
     fn synchronise(&mut self, path: &Path) -> io::Result<()> {
         let mut options = OpenOptions::new();
         // Some systems want the right to write.
@@ -120,17 +174,17 @@ impl WrittenFiles {
             Ok(file) => file,
             // Who removes or moves a file synchronises what becomes of it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                self.known.remove(path);
+                self.0.remove(path);
                 return Ok(());
             }
             Err(error) => return Err(error),
         };
         file.sync_data()?;
-        if self.known.len() > MAX_KNOWN {
-            self.known.clear();
+        if self.0.len() > MAX_KNOWN {
+            self.0.clear();
         }
         for entry in path.ancestors().take(FOLDERS) {
-            if !self.known.insert(entry.to_owned()) {
+            if !self.0.insert(entry.to_owned()) {
                 break;
             }
             codex_private_files::synchronise_entry(entry);
@@ -150,10 +204,10 @@ mod tests {
         let synchroniser = Synchroniser::start().unwrap();
         std::fs::write(&path, "{}\n").unwrap();
         synchroniser.written(&path);
-        synchroniser.synchronise(path.clone()).await.unwrap();
+        synchroniser.synchronise(&path).await.unwrap();
         synchroniser.written(&path);
         std::fs::remove_file(&path).unwrap();
-        synchroniser.synchronise(path).await.unwrap();
+        synchroniser.synchronise(&path).await.unwrap();
     }
 
     #[tokio::test]
@@ -161,7 +215,42 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let synchroniser = Synchroniser::start().unwrap();
         synchroniser.written(folder.path());
-        let result = synchroniser.synchronise(folder.path().to_owned()).await;
+        let result = synchroniser.synchronise(folder.path()).await;
         assert!(result.is_err());
+    }
+
+    #[tokio::test]
+    async fn waiters_hear_of_a_file_after_its_delay_or_with_somebody_who_does_not_wait() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl");
+        let synchroniser = Synchroniser::start().unwrap();
+        std::fs::write(&path, "{}\n").unwrap();
+        let waiter = || {
+            let (waiter, told) = oneshot::channel();
+            synchroniser.when_synchronised(&path, waiter);
+            told
+        };
+        let nothing_to_wait_for = waiter();
+        nothing_to_wait_for.await.unwrap().unwrap();
+        synchroniser.written(&path);
+        let mut early = waiter();
+        assert!(early.try_recv().is_err());
+        synchroniser.synchronise(&path).await.unwrap();
+        early.await.unwrap().unwrap();
+        synchroniser.written(&path);
+        waiter().await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_synchronised_when_the_last_handle_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.jsonl");
+        let synchroniser = Synchroniser::start().unwrap();
+        std::fs::write(&path, "{}\n").unwrap();
+        synchroniser.written(&path);
+        let (waiter, told) = oneshot::channel();
+        synchroniser.clone().when_synchronised(&path, waiter);
+        drop(synchroniser);
+        told.await.unwrap().unwrap();
     }
 }

@@ -13,10 +13,10 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 
 use crate::amend::ends_a_line;
@@ -25,7 +25,7 @@ use crate::claim::PendingRelease;
 use crate::ordinals::{
     begin_with_ordinal, first_line_length, has_ordinals, next_ordinal, number_lines,
 };
-use crate::synchroniser::Synchroniser;
+use crate::synchroniser::{DiskWaiter, Synchroniser};
 
 /// Limit on open files. Above it, a file that is not in use is closed.
 const OPEN_FILES: usize = 64;
@@ -55,6 +55,8 @@ pub(crate) enum WriteRequest {
         path: PathBuf,
         right: PendingRelease,
     },
+    /// Tell when everything before this request is on the disk. Hurries nothing.
+    WhenStored { path: PathBuf, waiter: DiskWaiter },
     /// Close a file.
     Close { path: PathBuf },
 }
@@ -62,7 +64,7 @@ pub(crate) enum WriteRequest {
 /// The handle of the writer thread, which ends when the last handle and the last log are dropped.
 #[derive(Clone, Debug)]
 pub struct RolloutWriter {
-    requests: Sender<WriteRequest>,
+    requests: UnboundedSender<WriteRequest>,
     thread: Thread,
     /// Set when the queue must be written without waiting for more.
     urgent: Arc<AtomicBool>,
@@ -84,7 +86,7 @@ impl RolloutWriter {
     /// # Errors
     /// The thread cannot be started.
     pub fn start_observed(observer: WriteObserver) -> io::Result<Self> {
-        let (requests, received) = channel();
+        let (requests, mut received) = unbounded_channel();
         let synchroniser = Synchroniser::start()?;
         let mut files = WriterFiles {
             open: HashMap::new(),
@@ -99,7 +101,7 @@ impl RolloutWriter {
         let urgency = Arc::clone(&urgent);
         let thread = thread::Builder::new()
             .name("rollout-writer".to_owned())
-            .spawn(move || files.serve(&received, &urgency))?;
+            .spawn(move || files.serve(&mut received, &urgency))?;
         Ok(Self {
             requests,
             thread: thread.thread().clone(),
@@ -109,7 +111,10 @@ impl RolloutWriter {
     }
 
     pub(crate) fn send(&self, request: WriteRequest) -> bool {
-        let is_urgent = !matches!(request, WriteRequest::Append { .. });
+        let is_urgent = !matches!(
+            request,
+            WriteRequest::Append { .. } | WriteRequest::WhenStored { .. }
+        );
         let sent = self.requests.send(request).is_ok();
         if is_urgent {
             self.urgent();
@@ -201,8 +206,8 @@ impl Backlog {
 }
 
 impl WriterFiles {
-    fn serve(&mut self, requests: &Receiver<WriteRequest>, urgent: &AtomicBool) {
-        while let Ok(first) = requests.recv() {
+    fn serve(&mut self, requests: &mut UnboundedReceiver<WriteRequest>, urgent: &AtomicBool) {
+        while let Some(first) = requests.blocking_recv() {
             let until = Instant::now() + GATHER;
             while !urgent.swap(false, Ordering::Acquire)
                 && let Some(left) = until.checked_duration_since(Instant::now())
@@ -210,7 +215,9 @@ impl WriterFiles {
                 thread::park_timeout(left);
             }
             self.take(first);
-            requests.try_iter().for_each(|request| self.take(request));
+            while let Ok(request) = requests.try_recv() {
+                self.take(request);
+            }
             for (path, bytes) in std::mem::take(&mut self.gathered) {
                 self.append(path, bytes);
             }
@@ -222,6 +229,7 @@ impl WriterFiles {
         | WriteRequest::Copy { path, .. }
         | WriteRequest::Flush { path, .. }
         | WriteRequest::Return { path, .. }
+        | WriteRequest::WhenStored { path, .. }
         | WriteRequest::Close { path }) = &request;
         if !matches!(request, WriteRequest::Append { .. })
             && let Some((path, bytes)) = self.gathered.remove_entry(path)
@@ -247,6 +255,12 @@ impl WriterFiles {
                 // The earlier data could not be written, so the backlog goes first.
                 if !self.backlog.contains_key(&path) {
                     right.complete(&path);
+                }
+            }
+            WriteRequest::WhenStored { path, waiter } => {
+                // What could not be written is not stored: dropping the waiter says so.
+                if !self.backlog.contains_key(&path) {
+                    self.synchroniser.when_synchronised(&path, waiter);
                 }
             }
             WriteRequest::Close { path } => {

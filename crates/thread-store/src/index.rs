@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError};
 use std::time::{Duration, Instant};
 
 use codex_protocol::{GitInfo, ThreadId};
+use parking_lot::Mutex;
 use rusqlite::ErrorCode;
 use tokio::sync::oneshot;
 
@@ -23,7 +25,7 @@ pub const FILE_NAME: &str = "thread-index-2.sqlite";
 
 /// How long a pass works before the queue is checked for requests.
 const SLICE: Duration = Duration::from_millis(4);
-/// How long no request may arrive before files that were written to are read.
+/// How long nothing may happen before files that were written to are read.
 const QUIET: Duration = Duration::from_millis(300);
 /// Minimum time between two passes.
 const REST: Duration = Duration::from_secs(10);
@@ -34,8 +36,8 @@ pub(crate) type IndexReply<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// A request to the index.
 pub(crate) enum IndexRequest {
-    /// A file was written, moved or removed.
-    Touched(PathBuf),
+    /// The first of some files was written, moved or removed.
+    Touched,
     List(Box<ThreadQuery>, IndexReply<ThreadPage>),
     Search(Box<SearchRequest>, IndexReply<SearchPage>),
     Get(ThreadId, IndexReply<Option<ThreadRecord>>),
@@ -44,12 +46,38 @@ pub(crate) enum IndexRequest {
     Settle(IndexReply<()>),
 }
 
+/// Files that were written, moved or removed since the index read them.
+#[derive(Debug, Default)]
+pub(crate) struct TouchedFiles {
+    paths: BTreeSet<PathBuf>,
+    /// When the last one was.
+    last: Option<Instant>,
+}
+
+impl TouchedFiles {
+    /// Adds a file. Returns whether it is the first one.
+    pub(crate) fn add(&mut self, path: &Path) -> bool {
+        let is_first = self.paths.is_empty();
+        if !self.paths.contains(path) {
+            self.paths.insert(path.to_owned());
+        }
+        self.last = Some(Instant::now());
+        is_first
+    }
+
+    /// How long it takes until [`QUIET`] is over.
+    fn quiet_in(&self) -> Duration {
+        let quiet = self.last.map_or(QUIET, |last| last.elapsed());
+        QUIET.saturating_sub(quiet)
+    }
+}
+
 pub(crate) struct IndexWorker {
     pub(crate) home: PathBuf,
     pub(crate) file: PathBuf,
     jobs: Receiver<IndexRequest>,
+    touched: Arc<Mutex<TouchedFiles>>,
     database: Option<Database>,
-    touched: BTreeSet<PathBuf>,
     pub(crate) pass: Option<IndexPass>,
     pub(crate) is_complete: bool,
     /// When the next pass begins.
@@ -61,13 +89,18 @@ pub(crate) struct IndexWorker {
 }
 
 impl IndexWorker {
-    pub(crate) fn new(home: PathBuf, file: PathBuf, jobs: Receiver<IndexRequest>) -> Self {
+    pub(crate) fn new(
+        home: PathBuf,
+        file: PathBuf,
+        touched: Arc<Mutex<TouchedFiles>>,
+        jobs: Receiver<IndexRequest>,
+    ) -> Self {
         Self {
             home,
             file,
             jobs,
+            touched,
             database: None,
-            touched: BTreeSet::new(),
             pass: None,
             is_complete: false,
             due: None,
@@ -96,25 +129,30 @@ impl IndexWorker {
                 Err(TryRecvError::Disconnected) => NextJob::Over,
             };
         }
-        if self.touched.is_empty() {
-            return self
-                .jobs
-                .recv()
-                .map_or(NextJob::Over, NextJob::IndexRequest);
-        }
-        match self.jobs.recv_timeout(QUIET) {
-            Ok(job) => NextJob::IndexRequest(job),
-            Err(RecvTimeoutError::Timeout) => NextJob::Nothing,
-            Err(RecvTimeoutError::Disconnected) => NextJob::Over,
+        let mut wait = QUIET;
+        loop {
+            if self.touched.lock().paths.is_empty() {
+                return self
+                    .jobs
+                    .recv()
+                    .map_or(NextJob::Over, NextJob::IndexRequest);
+            }
+            match self.jobs.recv_timeout(wait) {
+                Ok(job) => return NextJob::IndexRequest(job),
+                Err(RecvTimeoutError::Disconnected) => return NextJob::Over,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            wait = self.touched.lock().quiet_in();
+            if wait.is_zero() {
+                return NextJob::Nothing;
+            }
         }
     }
 
     fn serve(&mut self, job: IndexRequest) {
         // The requester may be gone; its reply channel is then closed.
         match job {
-            IndexRequest::Touched(path) => {
-                self.touched.insert(path);
-            }
+            IndexRequest::Touched => {}
             IndexRequest::List(query, reply) => {
                 let page = self.attempt(|index| index.list(&query));
                 let _ = reply.send(page);
@@ -250,7 +288,7 @@ impl IndexWorker {
     }
 
     fn take_touched(&mut self) -> rusqlite::Result<()> {
-        let touched = std::mem::take(&mut self.touched);
+        let touched = std::mem::take(&mut self.touched.lock().paths);
         let home = self.home.clone();
         let database = self.database()?;
         database.atomically(|| {

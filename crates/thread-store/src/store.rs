@@ -5,9 +5,10 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, OnceLock};
 
 use codex_protocol::{GitInfo, ThreadId};
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use crate::index::{FILE_NAME, IndexReply, IndexRequest, IndexWorker};
+use crate::index::{FILE_NAME, IndexReply, IndexRequest, IndexWorker, TouchedFiles};
 use crate::other_index;
 use crate::query::{SearchPage, ThreadPage, ThreadQuery};
 use crate::record::ThreadRecord;
@@ -37,6 +38,7 @@ struct StoreInner {
     home: PathBuf,
     /// The folder of the database.
     folder: PathBuf,
+    touched: Arc<Mutex<TouchedFiles>>,
     jobs: OnceLock<Option<Sender<IndexRequest>>>,
 }
 
@@ -54,6 +56,7 @@ impl ThreadStore {
         Self(Arc::new(StoreInner {
             home: home.into(),
             folder: folder.into(),
+            touched: Arc::default(),
             jobs: OnceLock::new(),
         }))
     }
@@ -65,7 +68,10 @@ impl ThreadStore {
 
     /// Reports that a file was written, moved or removed. Does not block.
     pub fn touched(&self, path: &Path) {
-        self.send(IndexRequest::Touched(path.to_owned()));
+        // One who looks at the files takes all of them.
+        if self.0.touched.lock().add(path) {
+            self.send(IndexRequest::Touched);
+        }
     }
 
     /// Writes where a thread is now into the index of other releases. Blocks.
@@ -167,7 +173,9 @@ impl ThreadStore {
 
 fn start(shared: &StoreInner) -> Option<Sender<IndexRequest>> {
     let (jobs, received) = channel();
-    let index = IndexWorker::new(shared.home.clone(), shared.folder.join(FILE_NAME), received);
+    let file = shared.folder.join(FILE_NAME);
+    let touched = Arc::clone(&shared.touched);
+    let index = IndexWorker::new(shared.home.clone(), file, touched, received);
     let started = std::thread::Builder::new()
         .name("thread-index".to_owned())
         .spawn(move || index.run());

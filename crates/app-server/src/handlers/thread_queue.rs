@@ -182,7 +182,8 @@ async fn with_queue(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failu
     let thread = id.to_string();
     blocking(move || {
         let home = store.host().store().home();
-        end_left_handovers(&state, home, &thread, log.as_deref()).map_err(state_failed)
+        let left = state.handovers(&thread).map_err(state_failed)?;
+        end_left_handovers(&state, home, left, log.as_deref()).map_err(state_failed)
     })
     .await?;
     match found {

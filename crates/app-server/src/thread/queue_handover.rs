@@ -32,13 +32,9 @@ pub(super) fn lock_of(locks: &Arc<ThreadLocks>, entry: &str) -> Option<ThreadLoc
 pub(crate) fn end_left_handovers(
     state: &ThreadState,
     home: &Path,
-    thread: &str,
+    left: Vec<QueueHandover>,
     log: Option<&Path>,
 ) -> Result<(), StateError> {
-    let left = state.handovers(thread)?;
-    if left.is_empty() {
-        return Ok(());
-    }
     let locks = ThreadLocks::of_home(home);
     for handover in left {
         if let Some(_lock) = lock_of(&locks, &handover.queued.id) {

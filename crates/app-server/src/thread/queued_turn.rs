@@ -50,11 +50,14 @@ impl Actor {
 
     /// Gives back what a process left on its way into a turn.
     async fn end_left_handovers(&self) {
+        let left = self.logged(self.state().handovers(self.thread.id().as_str()));
+        let Some(left) = left.filter(|left| !left.is_empty()) else {
+            return;
+        };
         let (state, log) = (Arc::clone(self.state()), self.facts.path.clone());
         let home = self.server.host().store().home().to_owned();
-        let thread = self.thread.id().to_string();
         let ended = tokio::task::spawn_blocking(move || {
-            end_left_handovers(&state, &home, &thread, log.as_deref().map(Path::new))
+            end_left_handovers(&state, &home, left, log.as_deref().map(Path::new))
         });
         if let Ok(ended) = ended.await {
             self.logged(ended);
