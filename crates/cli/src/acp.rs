@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use clap::Args;
 use codex_acp::{AcpService, Program};
 use codex_client_commands::ServerChoice;
+use codex_setup_commands::{LoginArguments, log_in};
 
 use crate::app_server::ServedListener;
 use crate::listen_flags::{ListenFlags, ListenTransport};
 use crate::settings_flags::SettingsFlags;
-use crate::{app_server, login};
+use crate::{app_server, print};
 use codex_engine_host::host::HostPurpose;
 use codex_engine_host::wiring::non_blank;
 
@@ -44,7 +45,9 @@ pub(crate) struct AcpArguments {
 
 pub(crate) fn run(arguments: AcpArguments, settings: SettingsFlags) -> anyhow::Result<ExitCode> {
     if arguments.login {
-        return login::run(&login::LoginArguments::default(), &settings);
+        let (arguments, settings) = (LoginArguments::default(), settings.overrides()?);
+        let is_done = print::with_console(|console| log_in(&arguments, &settings, console))?;
+        return Ok(crate::success_if(is_done));
     }
     let limit = arguments.listen.max_message_bytes();
     let transport = arguments

@@ -13,7 +13,6 @@ mod debug_app_server;
 mod debug_models;
 mod demo;
 mod doctor;
-mod environment;
 mod exec;
 mod exec_policy;
 mod exec_server;
@@ -21,9 +20,7 @@ mod features;
 mod generate;
 mod global_flags;
 mod listen_flags;
-mod login;
 mod man;
-mod mcp;
 mod mcp_server;
 mod other_commands;
 mod other_flags;
@@ -45,6 +42,10 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use codex_client_commands::{
     CheckArguments, ClientProtocol, PluginArguments, PromptInputArguments, RecordServerArguments,
     check_client, print_prompt_input, record_server, run_plugin_command,
+};
+use codex_setup_commands::{
+    EnvironmentCommand, LoginArguments, McpArguments, log_in, log_out, run_environment_command,
+    run_mcp_command,
 };
 use codex_trace_commands::{ThreadCommand, TraceCommand, run_thread_command};
 
@@ -132,15 +133,15 @@ enum Command {
     ExecServer(Box<exec_server::ExecServerArguments>),
     /// List the other machines of the settings, test them, and install this program there.
     #[command(subcommand)]
-    Environment(environment::EnvironmentCommand),
+    Environment(EnvironmentCommand),
     /// Serve an editor over the Agent Client Protocol.
     Acp(Box<acp::AcpArguments>),
     /// Log in to the model service.
-    Login(login::LoginArguments),
+    Login(LoginArguments),
     /// Delete the stored login.
     Logout,
     /// List, add and remove MCP servers, and log in to them.
-    Mcp(Box<mcp::McpArguments>),
+    Mcp(Box<McpArguments>),
     /// List programs that ran outside of the sandbox, and accept changes of their files.
     Programs(programs::ProgramsArguments),
     /// List, show, install and remove plugins, and add marketplaces of plugins.
@@ -275,11 +276,25 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         }
         Command::AppServer(arguments) => app_server::run(*arguments, settings).map(success),
         Command::ExecServer(arguments) => exec_server::run(*arguments).map(success),
-        Command::Environment(command) => environment::run(&command, &settings).map(success),
+        Command::Environment(command) => {
+            let settings = settings.overrides()?;
+            print::with_console(|console| run_environment_command(&command, &settings, console))
+                .map(success)
+        }
         Command::Acp(arguments) => acp::run(*arguments, settings),
-        Command::Login(arguments) => login::run(&arguments, &settings),
-        Command::Logout => login::log_out(&settings),
-        Command::Mcp(arguments) => mcp::run(*arguments, &settings),
+        Command::Login(arguments) => {
+            let settings = settings.overrides()?;
+            print::with_console(|console| log_in(&arguments, &settings, console)).map(success_if)
+        }
+        Command::Logout => {
+            let settings = settings.overrides()?;
+            print::with_console(|console| log_out(&settings, console)).map(success_if)
+        }
+        Command::Mcp(arguments) => {
+            let settings = settings.overrides()?;
+            print::with_console(|console| run_mcp_command(&arguments, &settings, console))
+                .map(success)
+        }
         Command::Programs(arguments) => programs::run(arguments, settings),
         Command::Plugin(arguments) => {
             let settings = settings.overrides()?;
@@ -355,12 +370,16 @@ fn debug(command: DebugCommand, settings: &SettingsFlags) -> anyhow::Result<Exit
 }
 
 fn check(arguments: &CheckArguments, protocol: ClientProtocol) -> anyhow::Result<ExitCode> {
-    let checked = print::with_console(|console| check_client(arguments, protocol, console));
-    Ok(if checked? {
-        ExitCode::FAILURE
-    } else {
+    let has_mistakes = print::with_console(|console| check_client(arguments, protocol, console))?;
+    Ok(success_if(!has_mistakes))
+}
+
+fn success_if(is_done: bool) -> ExitCode {
+    if is_done {
         ExitCode::SUCCESS
-    })
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 #[cfg(test)]

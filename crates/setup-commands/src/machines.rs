@@ -1,4 +1,4 @@
-//! `codex environment`: the other machines of the settings: lists them, tests them, and installs this program there.
+//! The other machines of the settings: lists them, tests them, and installs this program there.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -10,9 +10,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
-use codex_config::{Config, EnvironmentSettings, RequestParams};
+use codex_config::{Config, EnvironmentSettings, Overrides, RequestParams};
 use codex_engine_host::carriers::{carrier_variables, configured, install_folder, script_command};
-use codex_engine_host::{resources, wiring};
+use codex_engine_host::console::Console;
+use codex_engine_host::{resources, runtime, wiring};
 use codex_environments::wire::{
     AccessEntry, AccessMode, PlaceKind, Sandbox, SandboxNetwork, VariablePolicy,
 };
@@ -21,9 +22,6 @@ use codex_exec::Launcher;
 use codex_program_files::sha256_digits;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt;
-
-use crate::print;
-use crate::settings_flags::SettingsFlags;
 
 /// How often the way there and back is measured.
 const MEASUREMENTS: u32 = 5;
@@ -35,7 +33,7 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(30);
 const INSTALL_LIMIT: Duration = Duration::from_secs(600);
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum EnvironmentCommand {
+pub enum EnvironmentCommand {
     /// List the machines of the settings.
     List,
     /// Say what works on a machine.
@@ -45,7 +43,7 @@ pub(crate) enum EnvironmentCommand {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct NameArguments {
+pub struct NameArguments {
     /// The name of the environment, as it is listed.
     name: String,
 }
@@ -54,7 +52,7 @@ pub(crate) struct NameArguments {
 #[command(after_help = "\
 The program becomes ~/.local/share/codex/VERSION/codex there; nothing else is changed. Its checksum is compared there \
 before it takes its place.")]
-pub(crate) struct InstallArguments {
+pub struct InstallArguments {
     /// The name of the environment, as it is listed.
     name: String,
     /// The program for the system and processor there. Default: this program, if they are the same.
@@ -62,14 +60,26 @@ pub(crate) struct InstallArguments {
     program: Option<PathBuf>,
 }
 
-pub(crate) fn run(command: &EnvironmentCommand, settings: &SettingsFlags) -> anyhow::Result<()> {
-    let overrides = settings.overrides()?;
-    let config = wiring::load_config(None, &overrides, &RequestParams::default())?;
-    let runtime = codex_engine_host::runtime::here()?;
+/// Carries out a command with the settings of flags.
+///
+/// # Errors
+/// The settings name no such machine, or it cannot be reached.
+pub fn run_environment_command(
+    command: &EnvironmentCommand,
+    settings: &Overrides,
+    console: &mut Console<'_>,
+) -> anyhow::Result<()> {
+    let config = wiring::load_config(None, settings, &RequestParams::default())?;
+    let out = console.output();
+    let runtime = runtime::here()?;
     let done = match command {
-        EnvironmentCommand::List => list(&config),
-        EnvironmentCommand::Test(arguments) => runtime.block_on(test(&config, &arguments.name)),
-        EnvironmentCommand::Install(arguments) => runtime.block_on(install(&config, arguments)),
+        EnvironmentCommand::List => list(&config, out),
+        EnvironmentCommand::Test(arguments) => {
+            runtime.block_on(test(&config, &arguments.name, out))
+        }
+        EnvironmentCommand::Install(arguments) => {
+            runtime.block_on(install(&config, arguments, out))
+        }
     };
     runtime.shutdown_background();
     done
@@ -82,8 +92,7 @@ fn find<'a>(config: &'a Config, name: &str) -> anyhow::Result<&'a EnvironmentSet
     })
 }
 
-fn list(config: &Config) -> anyhow::Result<()> {
-    let mut out = print::output();
+fn list(config: &Config, out: &mut dyn Write) -> anyhow::Result<()> {
     if config.environments.is_empty() {
         writeln!(out, "The settings name no other machine.")?;
     }
@@ -111,13 +120,12 @@ fn connect(config: &Config, name: &str) -> anyhow::Result<(Environments, RemoteM
     Ok((environments, machine))
 }
 
-async fn test(config: &Config, name: &str) -> anyhow::Result<()> {
+async fn test(config: &Config, name: &str, out: &mut dyn Write) -> anyhow::Result<()> {
     let settings = find(config, name)?;
     let (_environments, machine) = connect(config, name)?;
     let began = Instant::now();
     let facts = machine.facts().await?;
     let connected = began.elapsed();
-    let mut out = print::output();
     writeln!(out, "connection   {} ms", connected.as_millis())?;
     let nothing = serde_json::json!({});
     let began = Instant::now();
@@ -240,7 +248,11 @@ fn next_number() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-async fn install(config: &Config, arguments: &InstallArguments) -> anyhow::Result<()> {
+async fn install(
+    config: &Config,
+    arguments: &InstallArguments,
+    out: &mut dyn Write,
+) -> anyhow::Result<()> {
     let settings = find(config, &arguments.name)?;
     let kind = "uname -sm";
     let Some(asking) = script_command(&settings.reach, kind) else {
@@ -268,7 +280,6 @@ async fn install(config: &Config, arguments: &InstallArguments) -> anyhow::Resul
     let script = install_script(&sha256_digits(&bytes));
     let installing = script_command(&settings.reach, &script).unwrap_or_default();
     let version = run_carrier(installing, &variables, &bytes).await?;
-    let mut out = print::output();
     writeln!(
         out,
         "Installed ~/{}/codex on `{}`: {}",
@@ -338,4 +349,25 @@ async fn run_carrier(
         bail!("`{program}` ended with {}", output.status);
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn program_takes_its_place_only_after_its_checksum_was_compared() {
+        let script = install_script("0123");
+        let place = |part: &str| script.find(part).unwrap();
+        assert!(place("!= \"0123\"") < place("chmod 700"));
+        assert!(place("--version") < place("mv -f"));
+    }
+
+    #[test]
+    fn text_of_a_machine_is_shown_on_one_line() {
+        let shown_error = shown(&Err("no\nshell".to_owned()));
+        assert!(shown_error.starts_with("NO: no"));
+        assert!(!shown_error.contains('\n'));
+        assert_eq!(shown(&Ok(" git 2 \n".to_owned())), "git 2");
+    }
 }

@@ -1,20 +1,18 @@
-//! `codex login` and `codex logout`.
+//! Logins to the model service.
 
 use std::io::{IsTerminal, Read};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::bail;
 use clap::{Args, Subcommand};
-use codex_config::{Config, RequestParams};
+use codex_config::{Config, Overrides, RequestParams};
 use codex_login::{Accounts, BrowserLoginError, LoginError};
 use codex_protocol::AuthMode;
 
-use crate::print::note;
-use crate::settings_flags::SettingsFlags;
 use codex_engine_host::browser::open_browser;
+use codex_engine_host::console::Console;
 use codex_engine_host::resources::EngineResources;
-use codex_engine_host::wiring;
+use codex_engine_host::{runtime, wiring};
 
 /// A longer key is rejected.
 const MAX_KEY_BYTES: u64 = 64 * 1024;
@@ -25,7 +23,7 @@ Without a flag a browser opens. What is learnt is kept in auth.json in the home 
 you can read.\n\n\
 Examples:\n  codex login\n  printenv OPENAI_API_KEY | codex login --with-api-key\n  codex login status\n\n\
 Exit status: 0 logged in, 1 not.")]
-pub(crate) struct LoginArguments {
+pub struct LoginArguments {
     /// Read an API key from standard input.
     #[arg(long)]
     with_api_key: bool,
@@ -58,21 +56,26 @@ enum LoginCommand {
     Status,
 }
 
-pub(crate) fn run(
+/// Logs in, or tells who is. Returns whether somebody is logged in.
+///
+/// # Errors
+/// The settings or standard input cannot be read.
+pub fn log_in(
     arguments: &LoginArguments,
-    settings: &SettingsFlags,
-) -> anyhow::Result<ExitCode> {
+    settings: &Overrides,
+    console: &mut Console<'_>,
+) -> anyhow::Result<bool> {
     let config = config(settings)?;
     if let Some(LoginCommand::Status) = arguments.command {
         let machine = EngineResources::new(&config);
-        codex_engine_host::runtime::here()?.block_on(machine.accounts().identify());
-        return Ok(status(machine.accounts(), &config));
+        runtime::here()?.block_on(machine.accounts().identify());
+        return Ok(status(machine.accounts(), &config, console));
     }
     if arguments.api_key.is_some() {
-        note(
+        console.note(
             "A key on the command line is seen by other programs. Pipe it in: codex login --with-api-key",
         );
-        return Ok(ExitCode::FAILURE);
+        return Ok(false);
     }
     let mut settings = wiring::login_settings(&config);
     if let Some(issuer) = &arguments.issuer {
@@ -82,47 +85,52 @@ pub(crate) fn run(
         settings.client_id.clone_from(id);
     }
     let machine = EngineResources::with_login(settings);
-    let (what, outcome) = log_in(arguments, machine.accounts())?;
+    let (what, outcome) = log_in_with(arguments, machine.accounts(), console)?;
     match outcome {
         Ok(()) => {
-            note("Successfully logged in");
-            Ok(ExitCode::SUCCESS)
+            console.note("Successfully logged in");
+            Ok(true)
         }
         Err(why) => {
-            note(format!("Error logging in{what}: {why}"));
-            Ok(ExitCode::FAILURE)
+            console.note(format!("Error logging in{what}: {why}"));
+            Ok(false)
         }
     }
 }
 
-pub(crate) fn log_out(settings: &SettingsFlags) -> anyhow::Result<ExitCode> {
+/// Deletes the stored login. Returns whether nobody is logged in any more.
+///
+/// # Errors
+/// The settings cannot be read.
+pub fn log_out(settings: &Overrides, console: &mut Console<'_>) -> anyhow::Result<bool> {
     let config = config(settings)?;
     let machine = EngineResources::new(&config);
     let logged_out = match machine.accounts().log_out() {
         Ok(logged_out) => logged_out,
         Err(error) => {
-            note(format!("Error logging out: {error}"));
-            return Ok(ExitCode::FAILURE);
+            console.note(format!("Error logging out: {error}"));
+            return Ok(false);
         }
     };
-    note(if logged_out.was_logged_in {
+    console.note(if logged_out.was_logged_in {
         "Successfully logged out"
     } else {
         "Not logged in"
     });
-    codex_engine_host::runtime::here()?.block_on(machine.accounts().revoke(logged_out));
-    Ok(ExitCode::SUCCESS)
+    runtime::here()?.block_on(machine.accounts().revoke(logged_out));
+    Ok(true)
 }
 
 /// The settings of the working folder, without project settings.
-fn config(flags: &SettingsFlags) -> anyhow::Result<Config> {
-    wiring::load_config(None, &flags.overrides()?, &RequestParams::default())
+fn config(flags: &Overrides) -> anyhow::Result<Config> {
+    wiring::load_config(None, flags, &RequestParams::default())
 }
 
 /// Logs in with the requested method. Also returns a description of the method.
-fn log_in(
+fn log_in_with(
     arguments: &LoginArguments,
     accounts: &Arc<Accounts>,
+    console: &mut Console<'_>,
 ) -> anyhow::Result<(&'static str, Result<(), String>)> {
     if arguments.with_api_key {
         let key = read_secret("--with-api-key", "key")?;
@@ -132,21 +140,24 @@ fn log_in(
     if arguments.with_access_token {
         let token = read_secret("--with-access-token", "token")?;
         let logging_in = accounts.log_in_with_access_token(&token);
-        let outcome = codex_engine_host::runtime::here()?.block_on(logging_in);
+        let outcome = runtime::here()?.block_on(logging_in);
         return Ok((
             " with access token",
             outcome.map_err(|error| error.to_string()),
         ));
     }
-    Ok(codex_engine_host::runtime::here()?.block_on(async {
+    Ok(runtime::here()?.block_on(async {
         if arguments.device_auth {
-            let outcome = with_device(accounts).await;
+            let outcome = with_device(accounts, console).await;
             return (
                 " with device code",
                 outcome.map_err(|error| error.to_string()),
             );
         }
-        ("", with_browser(accounts, !arguments.no_browser).await)
+        (
+            "",
+            with_browser(accounts, !arguments.no_browser, console).await,
+        )
     }))
 }
 
@@ -163,10 +174,14 @@ fn read_secret(flag: &str, what: &str) -> anyhow::Result<String> {
     }
 }
 
-async fn with_browser(accounts: &Arc<Accounts>, open: bool) -> Result<(), String> {
+async fn with_browser(
+    accounts: &Arc<Accounts>,
+    open: bool,
+    console: &mut Console<'_>,
+) -> Result<(), String> {
     let started = accounts.log_in_with_browser(wiring::ORIGINATOR).await;
     let started = started.map_err(|error| error.to_string())?;
-    note(format!(
+    console.note(format!(
         "Sign in with a browser at this address:\n\n{}\n",
         started.auth_url
     ));
@@ -180,37 +195,40 @@ async fn with_browser(accounts: &Arc<Accounts>, open: bool) -> Result<(), String
     outcome.map_err(|error| error.to_string())
 }
 
-async fn with_device(accounts: &Arc<Accounts>) -> Result<(), LoginError> {
+async fn with_device(
+    accounts: &Arc<Accounts>,
+    console: &mut Console<'_>,
+) -> Result<(), LoginError> {
     let code = accounts.device_code().await?;
-    note(format!(
+    console.note(format!(
         "Open {} on any device and type in this code:\n\n    {}\n",
         code.verification_url, code.user_code
     ));
     accounts.log_in_with_device(&code).await
 }
 
-fn status(accounts: &Accounts, config: &Config) -> ExitCode {
+fn status(accounts: &Accounts, config: &Config, console: &mut Console<'_>) -> bool {
     match accounts.login() {
         Some(login) if login.mode() == AuthMode::PersonalAccessToken => {
-            note("Logged in using a personal access token");
+            console.note("Logged in using a personal access token");
         }
         Some(login) if login.mode() == AuthMode::Apikey => {
             let key = masked(login.token().reveal());
-            note(format!("Logged in using an API key - {key}"));
+            console.note(format!("Logged in using an API key - {key}"));
         }
-        Some(_) => note("Logged in using ChatGPT"),
+        Some(_) => console.note("Logged in using ChatGPT"),
         None if !config.model.provider.requires_openai_auth => {
-            note("Not logged in; the configured provider needs no login");
+            console.note("Not logged in; the configured provider needs no login");
         }
         None => {
-            note("Not logged in");
+            console.note("Not logged in");
             if let Some(problem) = accounts.problem() {
-                note(&problem);
+                console.note(&problem);
             }
-            return ExitCode::FAILURE;
+            return false;
         }
     }
-    ExitCode::SUCCESS
+    true
 }
 
 /// A shortened key that is recognizable but not usable.

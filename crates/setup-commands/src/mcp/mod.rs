@@ -1,9 +1,8 @@
-//! `codex mcp`: configured MCP servers and logins to them.
+//! Configured MCP servers and logins to them.
 
 mod listing;
 
 use std::collections::BTreeMap;
-use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
@@ -21,17 +20,16 @@ use codex_mcp_client::{
 };
 use toml::Table;
 
-use crate::print::answer_text;
-use crate::settings_flags::SettingsFlags;
 use codex_engine_host::browser::open_browser;
+use codex_engine_host::console::Console;
 use codex_engine_host::resources::EngineResources;
-use codex_engine_host::{mcp_servers, wiring};
+use codex_engine_host::{mcp_servers, runtime, wiring};
 
 /// Time limit for a login by the user.
 const LOGIN_TIME: Duration = Duration::from_secs(300);
 
 #[derive(Debug, Args)]
-pub(crate) struct McpArguments {
+pub struct McpArguments {
     #[command(subcommand)]
     command: McpCommand,
 }
@@ -144,27 +142,33 @@ struct McpLoginArguments {
     no_browser: bool,
 }
 
-pub(crate) fn run(arguments: McpArguments, settings: &SettingsFlags) -> anyhow::Result<ExitCode> {
-    let flags = settings.overrides()?;
-    match arguments.command {
-        McpCommand::List(arguments) => list(&flags, arguments.json),
-        McpCommand::Get(arguments) => get(&arguments.name, &flags, arguments.json),
-        McpCommand::Add(arguments) => add(&arguments, &flags),
-        McpCommand::Remove(arguments) => remove(&arguments.name, &flags),
-        McpCommand::Login(arguments) => log_in(arguments, &flags),
-        McpCommand::Logout(arguments) => log_out(&arguments.name, &flags),
-    }?;
-    Ok(ExitCode::SUCCESS)
+/// Carries out a command with the settings of flags.
+///
+/// # Errors
+/// There is no such server, the settings cannot be changed, or the login failed.
+pub fn run_mcp_command(
+    arguments: &McpArguments,
+    flags: &Overrides,
+    console: &mut Console<'_>,
+) -> anyhow::Result<()> {
+    match &arguments.command {
+        McpCommand::List(arguments) => list(flags, arguments.json, console),
+        McpCommand::Get(arguments) => get(&arguments.name, flags, arguments.json, console),
+        McpCommand::Add(arguments) => add(arguments, flags, console),
+        McpCommand::Remove(arguments) => remove(&arguments.name, flags, console),
+        McpCommand::Login(arguments) => log_in(arguments, flags, console),
+        McpCommand::Logout(arguments) => log_out(&arguments.name, flags, console),
+    }
 }
 
-fn list(flags: &Overrides, json: bool) -> anyhow::Result<()> {
+fn list(flags: &Overrides, json: bool, console: &mut Console<'_>) -> anyhow::Result<()> {
     let config = config(flags)?;
     let connector = connector(&config);
     let servers = config.mcp.servers.iter();
     let servers: Vec<_> = servers
         .map(|(name, configured)| (name, configured, mcp_servers::server(name, configured)))
         .collect();
-    let authorizations = codex_engine_host::runtime::here()?.block_on(async {
+    let authorizations = runtime::here()?.block_on(async {
         let asked = servers.iter().map(|(_, _, server)| {
             let (connector, server) = (connector.clone(), server.clone());
             tokio::spawn(async move { connector.authorization(&server).await })
@@ -187,7 +191,7 @@ fn list(flags: &Overrides, json: bool) -> anyhow::Result<()> {
             },
         )
         .collect();
-    answer_text(&if json {
+    console.answer_text(&if json {
         listing::as_json(&entries)
     } else {
         listing::as_tables(&entries)
@@ -195,7 +199,7 @@ fn list(flags: &Overrides, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn get(name: &str, flags: &Overrides, json: bool) -> anyhow::Result<()> {
+fn get(name: &str, flags: &Overrides, json: bool, console: &mut Console<'_>) -> anyhow::Result<()> {
     let config = config(flags)?;
     let entry = listing::ServerEntry {
         name,
@@ -203,7 +207,7 @@ fn get(name: &str, flags: &Overrides, json: bool) -> anyhow::Result<()> {
         disabled_reason: disabled_reason(&config, name),
         authorization: None,
     };
-    answer_text(&if json {
+    console.answer_text(&if json {
         format!("{:#}\n", listing::to_json(&entry))
     } else {
         listing::as_facts(&entry)
@@ -211,7 +215,11 @@ fn get(name: &str, flags: &Overrides, json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn add(arguments: &McpAddArguments, flags: &Overrides) -> anyhow::Result<()> {
+fn add(
+    arguments: &McpAddArguments,
+    flags: &Overrides,
+    console: &mut Console<'_>,
+) -> anyhow::Result<()> {
     let name = &arguments.name;
     check_name(name)?;
     let registers_itself = registers_itself(arguments.oauth_client_registration)?;
@@ -227,7 +235,10 @@ fn add(arguments: &McpAddArguments, flags: &Overrides) -> anyhow::Result<()> {
                 table.insert("oauth_resource".to_owned(), resource.as_str().into());
             }
             if let Some(id) = &arguments.oauth_client_id {
-                table.insert("oauth".to_owned(), registered_client(arguments, id)?.into());
+                table.insert(
+                    "oauth".to_owned(),
+                    registered_client(arguments, id, console)?.into(),
+                );
             }
         }
         (None, Some((program, rest))) => {
@@ -249,24 +260,28 @@ fn add(arguments: &McpAddArguments, flags: &Overrides) -> anyhow::Result<()> {
         SettingChange::Set(table.into(), MergeStrategy::Replace),
         flags,
     )?;
-    answer_text(&format!(
+    console.answer_text(&format!(
         "Added the MCP server '{name}' to the user's settings.\n"
     ));
     let config = config(flags)?;
     let server = mcp_servers::server(name, known(&config, name)?);
     let connector = connector(&config);
-    codex_engine_host::runtime::here()?.block_on(async {
+    runtime::here()?.block_on(async {
         if connector.authorization(&server).await != McpAuthorization::NotLoggedIn {
             return Ok(());
         }
-        answer_text("It offers logins.\n");
+        console.answer_text("It offers logins.\n");
         let open = !arguments.no_browser;
-        with_browser(&connector, &server, None, registers_itself, open).await
+        with_browser(&connector, &server, None, registers_itself, open, console).await
     })
 }
 
 /// The settings of a client that is registered by hand. Its callback has a path of its own, which people enter there.
-fn registered_client(arguments: &McpAddArguments, id: &str) -> anyhow::Result<Table> {
+fn registered_client(
+    arguments: &McpAddArguments,
+    id: &str,
+    console: &mut Console<'_>,
+) -> anyhow::Result<Table> {
     let secrets = PkceSecrets::new()?;
     let random: String = (secrets.state.chars())
         .filter(char::is_ascii_alphanumeric)
@@ -278,7 +293,7 @@ fn registered_client(arguments: &McpAddArguments, id: &str) -> anyhow::Result<Ta
     if let Some(secret) = &arguments.oauth_client_secret {
         client.insert("client_secret".to_owned(), secret.as_str().into());
     }
-    answer_text(&format!(
+    console.answer_text(&format!(
         "Address for the callback, to be registered for the client: {callback}\n"
     ));
     client.insert("callback_url".to_owned(), callback.into());
@@ -296,25 +311,29 @@ fn registers_itself(registration: Option<ClientRegistration>) -> anyhow::Result<
     }
 }
 
-fn remove(name: &str, flags: &Overrides) -> anyhow::Result<()> {
+fn remove(name: &str, flags: &Overrides, console: &mut Console<'_>) -> anyhow::Result<()> {
     check_name(name)?;
     let stack = LayerStack::load(&wiring::config_environment()?, None, flags)?;
     let user = stack.user().map(|layer| &layer.table);
     let servers = user.and_then(|table| table.get("mcp_servers"));
     if servers.and_then(|servers| servers.get(name)).is_none() {
-        answer_text(&format!(
+        console.answer_text(&format!(
             "No MCP server named '{name}' found in the user's settings.\n"
         ));
         return Ok(());
     }
     edit(name, SettingChange::Remove, flags)?;
-    answer_text(&format!(
+    console.answer_text(&format!(
         "Removed the MCP server '{name}' from the user's settings.\n"
     ));
     Ok(())
 }
 
-fn log_in(arguments: McpLoginArguments, flags: &Overrides) -> anyhow::Result<()> {
+fn log_in(
+    arguments: &McpLoginArguments,
+    flags: &Overrides,
+    console: &mut Console<'_>,
+) -> anyhow::Result<()> {
     let config = config(flags)?;
     let name = &arguments.name;
     let server = mcp_servers::server(name, known(&config, name)?);
@@ -324,11 +343,12 @@ fn log_in(arguments: McpLoginArguments, flags: &Overrides) -> anyhow::Result<()>
     let login = with_browser(
         &connector,
         &server,
-        arguments.scopes,
+        arguments.scopes.clone(),
         registers_itself,
         open,
+        console,
     );
-    codex_engine_host::runtime::here()?.block_on(login)
+    runtime::here()?.block_on(login)
 }
 
 /// Logs in. If offered scopes are rejected and the user requested none, tries again without scopes.
@@ -338,6 +358,7 @@ async fn with_browser(
     scopes: Option<Vec<String>>,
     registers_itself: bool,
     open: bool,
+    console: &mut Console<'_>,
 ) -> anyhow::Result<()> {
     let mut scopes = scopes;
     loop {
@@ -348,7 +369,7 @@ async fn with_browser(
         };
         let started = connector.log_in(server, options).await?;
         let (name, url) = (&server.name, &started.authorization_url);
-        answer_text(&format!(
+        console.answer_text(&format!(
             "Log in to '{name}' with a browser at this address:\n{url}\n\n"
         ));
         if open {
@@ -357,25 +378,27 @@ async fn with_browser(
         match started.outcome.await.context("the login was given up")? {
             Ok(()) => break,
             Err(error) if error.is_about_scopes() && started.has_offered_scopes => {
-                answer_text("The scopes that it offers were refused. Once more without any.\n");
+                console.answer_text(
+                    "The scopes that it offers were refused. Once more without any.\n",
+                );
                 scopes = Some(Vec::new());
             }
             Err(error) => return Err(error.into()),
         }
     }
-    answer_text(&format!("Logged in to the MCP server '{}'.\n", server.name));
+    console.answer_text(&format!("Logged in to the MCP server '{}'.\n", server.name));
     Ok(())
 }
 
-fn log_out(name: &str, flags: &Overrides) -> anyhow::Result<()> {
+fn log_out(name: &str, flags: &Overrides, console: &mut Console<'_>) -> anyhow::Result<()> {
     let config = config(flags)?;
     let server = mcp_servers::server(name, known(&config, name)?);
     if !matches!(server.transport, McpServerTransport::Http { .. }) {
         return Err(McpLoginError::Program.into());
     }
     let connector = connector(&config);
-    let forgotten = codex_engine_host::runtime::here()?.block_on(connector.logins.forget(&server));
-    answer_text(&if forgotten.context("cannot forget the login")? {
+    let forgotten = runtime::here()?.block_on(connector.logins.forget(&server));
+    console.answer_text(&if forgotten.context("cannot forget the login")? {
         format!("Forgot the login to the MCP server '{name}'.\n")
     } else {
         format!("There is no login to the MCP server '{name}'.\n")
@@ -430,5 +453,37 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     match name.trim() {
         "" => Err("a variable is written as KEY=VALUE".to_owned()),
         name => Ok((name.to_owned(), value.to_owned())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_of_a_server_is_a_key_that_needs_no_quotes() {
+        for name in ["files", "a-b_1"] {
+            check_name(name).unwrap();
+        }
+        for name in ["", "a b", "a.b", "ä"] {
+            assert!(check_name(name).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn document_about_this_program_is_no_way_to_register() {
+        assert!(!registers_itself(None).unwrap());
+        assert!(registers_itself(Some(ClientRegistration::Dcr)).unwrap());
+        assert!(registers_itself(Some(ClientRegistration::Cimd)).is_err());
+    }
+
+    #[test]
+    fn variable_has_a_name_and_may_have_any_value() {
+        assert_eq!(
+            assignment("KEY=a=b"),
+            Ok(("KEY".to_owned(), "a=b".to_owned()))
+        );
+        assert!(assignment("=value").is_err());
+        assert!(assignment("KEY").is_err());
     }
 }
