@@ -1,5 +1,5 @@
-//! Packs what `codex app-server generate-*` writes files from into the program: `schema/catalogue.json`, and the TypeScript of
-//! this program's own surfaces as it is.
+//! Packs into the program what it prints or writes files from: the schema of the settings, and for `codex app-server generate-*`
+//! `schema/catalogue.json` and the TypeScript of this program's own surfaces as it is.
 
 use std::env;
 use std::fs::{self, File};
@@ -10,9 +10,11 @@ const COMPRESSION_LEVEL: i32 = 19;
 
 fn main() -> io::Result<()> {
     let schema = Path::new(&variable("CARGO_MANIFEST_DIR")?).join("../../schema");
-    let catalogue = schema.join("catalogue.json");
-    println!("cargo::rerun-if-changed={}", catalogue.display());
-    pack(&fs::read(catalogue)?, "catalogue.zst")?;
+    for name in ["catalogue", "config"] {
+        let file = schema.join(name).with_extension("json");
+        println!("cargo::rerun-if-changed={}", file.display());
+        pack(&fs::read(file)?, &format!("{name}.zst"))?;
+    }
     let typescript = schema.join("typescript");
     println!("cargo::rerun-if-changed={}", typescript.display());
     for surface in ["stable", "experimental"] {

@@ -1,9 +1,10 @@
 //! `codex config`: describes the settings.
 
-use std::io::Write;
-
 use crate::print;
 use clap::Subcommand;
+
+/// `schema/config.json`.
+static SCHEMA: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/config.zst"));
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
@@ -14,8 +15,7 @@ pub(crate) enum ConfigCommand {
 pub(crate) fn run(command: &ConfigCommand) -> anyhow::Result<()> {
     match command {
         ConfigCommand::Schema => {
-            let text = serde_json::to_string_pretty(&codex_config::settings_schema())?;
-            writeln!(print::output(), "{text}")?;
+            zstd::stream::copy_decode(SCHEMA, print::output())?;
             Ok(())
         }
     }

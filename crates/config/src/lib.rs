@@ -39,6 +39,7 @@ mod read;
 mod requirements;
 mod restrictions;
 pub mod schema;
+#[cfg(test)]
 mod settings_schema;
 mod source;
 mod stack;
@@ -73,7 +74,6 @@ pub use overrides::{OverrideError, Overrides};
 pub use project::ProjectFolders;
 pub use project_docs::{ProjectDocSettings, ProjectDocs};
 pub use requirements::*;
-pub use settings_schema::settings_schema;
 pub use source::LayerSource;
 pub use stack::LayerStack;
 pub use trust::{TrustLevel, trust_key_path};

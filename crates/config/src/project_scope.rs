@@ -287,7 +287,7 @@ fn remove_part(value: &mut Value, part: &[&str], place: &str, removed: &mut Vec<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings_schema;
+    use crate::settings_schema::settings_schema;
 
     /// Settings that a trusted project may make. Every setting is either here or among those that no project may make.
     const FOR_PROJECTS: &[&str] = &[

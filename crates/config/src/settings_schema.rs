@@ -1,6 +1,6 @@
-//! The JSON Schema of `config.toml`, for editors, made from the types of the settings and the comments at them.
+//! The JSON Schema of `config.toml`, for editors, made from the types of the settings and the comments at them. It is kept in
+//! `schema/config.json`, from where `codex config schema` has it.
 
-#[cfg(test)]
 mod document_tests;
 
 use schemars::generate::SchemaSettings;
@@ -32,8 +32,7 @@ const OTHER_NAMES: &[(&str, &str, &str)] = &[
 ];
 
 /// The JSON Schema of a settings file.
-#[must_use]
-pub fn settings_schema() -> Value {
+pub(crate) fn settings_schema() -> Value {
     let generator = SchemaSettings::draft07().into_generator();
     let mut schema = generator.into_root_schema_for::<ConfigFile>().to_value();
     remove_null(&mut schema);
