@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use crate::awk;
 use crate::builders::is_builder;
 use crate::indirect_runs::{
-    names_what_it_lists, runs_computed_name, runs_git, runs_its_input, runs_listed_files,
-    runs_what_it_reads_about,
+    names_what_it_lists, replaces_its_arguments, run_by_functions, runs_computed_name, runs_git,
+    runs_its_input, runs_listed_files, runs_what_is_not_known, runs_what_it_reads_about,
 };
 use crate::interpreters::{
     Language, STARTUP_FILES, home_files, is_interpreter, is_shell, reads_startup_files,
@@ -66,6 +66,8 @@ pub(crate) struct Candidates {
     pub(crate) unknown: Option<String>,
     /// What is not known before in scripts either: a build, a search path that is computed.
     pub(crate) uncertain: Option<String>,
+    /// What a script runs without saying what it may be.
+    pub(crate) computed: Option<String>,
     /// The recipes that are asked for.
     pub(crate) recipes: Vec<String>,
     /// Whether something is begun in another folder.
@@ -85,6 +87,20 @@ impl Candidates {
     pub(crate) fn of_line(line: &LineCommands, text: &str, known: &KnownValues<'_>) -> Self {
         let mut found = Self::of(&line.commands);
         found.input_code(&line.commands, text);
+        let commands = &line.commands;
+        let is_run = |command: &&CommandWords| !line.quoted.contains(command);
+        let mut computed = commands.iter().filter(is_run);
+        let computed = computed.find(|command| runs_what_is_not_known(&command.without_inputs()));
+        let replaced = || {
+            commands
+                .first()
+                .filter(|_| replaces_its_arguments(commands))
+        };
+        if let Some(command) = computed.or_else(replaced) {
+            found
+                .computed
+                .get_or_insert_with(|| shown(&command.0.join(" ")));
+        }
         let mut inner = std::mem::take(&mut found.lines);
         for _ in 0..MAX_CODE_DEPTH {
             let lines: BTreeSet<String> = inner.drain(..).collect();
@@ -105,6 +121,7 @@ impl Candidates {
         self.all.sort();
         self.all.dedup();
         self.recipes.extend(part.recipes);
+        self.computed = self.computed.take().or(part.computed);
         self.changes_folder |= part.changes_folder;
         self.leaves_known_folders |= part.leaves_known_folders;
         self.unknown = self.unknown.take().or(part.unknown);
@@ -112,7 +129,9 @@ impl Candidates {
     }
 
     pub(crate) fn of(commands: &[CommandWords]) -> Self {
-        let all = commands;
+        let mut all = commands.to_vec();
+        all.extend(run_by_functions(commands));
+        let all = all.as_slice();
         let commands: Vec<CommandWords> = all.iter().map(CommandWords::without_inputs).collect();
         let commands = commands.as_slice();
         let programs = commands.iter().flat_map(|command| &command.0);

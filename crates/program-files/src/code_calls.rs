@@ -140,6 +140,14 @@ impl<'t> CallReader<'t> {
         for name in other_process_names(language) {
             self.read(name, CallKind::OtherProcess);
         }
+        if language == Language::JavaScript {
+            let text = self.evaluator.text;
+            let lines = text.lines().filter(|line| line.contains("createRequire("));
+            let names = lines.filter_map(|line| line.split_once('=').map(|(name, _)| name.trim()));
+            for name in names.filter_map(|name| name.rsplit(' ').next()) {
+                self.read(name, CallKind::Function);
+            }
+        }
         if language == Language::JavaScript && self.is_argument {
             self.read("Function", CallKind::Function);
         }
@@ -176,6 +184,11 @@ impl<'t> CallReader<'t> {
                     if kind == CallKind::OtherProcess && !has_lines && !call.is_computed {
                         continue;
                     }
+                }
+                CallKind::Function | CallKind::Method
+                    if !self.is_argument && names_file_by_data(self.evaluator, argument) =>
+                {
+                    call.is_computed = true;
                 }
                 _ if reads_working_folder(name, language) => {
                     call.reads_working_folder = true;
@@ -348,6 +361,18 @@ fn call(evaluator: Evaluator<'_>, name: &str, argument: &str, kind: CallKind) ->
     read(evaluator, argument, MAX_DEPTH, &mut call, &mut levels);
     call.levels = usize::saturating_sub(levels, 1);
     call
+}
+
+/// Whether code is read from a file whose name comes from data.
+fn names_file_by_data<'t>(evaluator: Evaluator<'t>, argument: &'t str) -> bool {
+    const READING: [&str; 4] = ["open(", "readFileSync(", "Path(", "File.read("];
+    let value = evaluator.variable(argument.trim()).map(|(value, _)| value);
+    let texts = [Some(argument), value].into_iter().flatten();
+    let names = texts.flat_map(|text| {
+        let places = READING.iter().flat_map(|name| text.match_indices(name));
+        places.map(|(at, name)| until_closed(&text[at + name.len()..], evaluator.language))
+    });
+    { names }.any(|name| Origins::is_data(evaluator, name))
 }
 
 /// Whether data decides which program a call starts, or which code that gets.

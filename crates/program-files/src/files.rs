@@ -10,6 +10,7 @@ use crate::found_files::ProgramFiles;
 use crate::interpreters::is_shell;
 use crate::launch_place::LaunchPlace;
 use crate::line::{CommandWords, LineCommands, read_line};
+use crate::run_places::RunPlaces;
 
 impl ProgramFiles {
     /// The files of a line for a shell.
@@ -75,7 +76,16 @@ impl ProgramFiles {
         if self.imports_nothing && self.own().any(|file| is_script(&file.path)) {
             self.imports_nothing = false;
             finder.add_modules(place.cwd, &mut self);
+            let places = std::mem::take(&mut self.import_places);
+            for folder in &places.folders {
+                finder.add_modules(folder, &mut self);
+            }
+            if places.has_unknown {
+                let unknown = || "modules in a folder that is not known".to_owned();
+                self.unknown.get_or_insert_with(unknown);
+            }
         }
+        self.import_places = RunPlaces::default();
         self.places.clear();
         self.finish()
     }

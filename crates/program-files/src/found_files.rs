@@ -53,6 +53,8 @@ pub struct ProgramFiles {
     pub(crate) git: BTreeSet<String>,
     /// Settings of git that lines name.
     pub(crate) git_files: BTreeSet<PathBuf>,
+    /// Where Python may import from the folder in which it runs.
+    pub(crate) import_places: RunPlaces,
     /// Where the files run, apart from the working folder.
     pub(crate) places: BTreeMap<PathBuf, RunPlaces>,
     /// A word that may name a file to run, and that is not known before.
@@ -90,6 +92,7 @@ impl ProgramFiles {
             self.places.entry(path).or_default().add(&places);
         }
         self.imports_nothing |= part.imports_nothing;
+        self.import_places.add(&part.import_places);
         self.has_more |= part.has_more;
         self.recipes.extend(part.recipes);
         self.recipe_files.extend(part.recipe_files);
@@ -107,6 +110,7 @@ impl ProgramFiles {
             self.places.entry(path).or_default().add(&places);
         }
         self.imports_nothing |= part.imports_nothing;
+        self.import_places.add(&part.import_places);
         self.search_paths.extend(part.search_paths);
         self.recipes.extend(part.recipes);
         self.recipe_files.extend(part.recipe_files);

@@ -1,8 +1,8 @@
 //! Commands that run what other commands list, find, print or compute.
 
-use crate::interpreters::{is_interpreter, is_shell, runs_arguments, runs_input};
-use crate::known_programs::{LISTERS, RUNNERS, WRAPPERS, WRITERS, base_name};
-use crate::line::{CommandWords, UNKNOWN};
+use crate::interpreters::{is_interpreter, is_shell, runs_arguments, runs_input, takes_code};
+use crate::known_programs::{LISTERS, PACKAGE_RUNNERS, RUNNERS, WRAPPERS, WRITERS, base_name};
+use crate::line::{ARGUMENT, CommandWords, UNKNOWN};
 
 /// Whether a command runs the files that another one lists.
 pub(crate) fn runs_listed_files(CommandWords(words): &CommandWords) -> bool {
@@ -17,11 +17,37 @@ pub(crate) fn runs_listed_files(CommandWords(words): &CommandWords) -> bool {
 
 /// Whether a command runs a file whose name it computes. An argument of a script or of a function is no such name: it stands
 /// elsewhere.
-pub(crate) fn runs_computed_name(CommandWords(words): &CommandWords) -> bool {
+pub(crate) fn runs_computed_name(command: &CommandWords) -> bool {
+    runs(command, &|word| base_name(word).contains(UNKNOWN))
+}
+
+/// Whether a command runs something that may lie anywhere, or text that is not known.
+pub(crate) fn runs_what_is_not_known(command: &CommandWords) -> bool {
+    let is_unknown = |word: &str| word.starts_with(UNKNOWN);
+    let Some((program, arguments)) = command.0.split_first() else {
+        return false;
+    };
+    // `case $x in`
+    if arguments.first().is_some_and(|word| word == "in") {
+        return false;
+    }
+    let name = base_name(program);
+    let takes_unknown = |pair: &[String]| takes_code(&pair[0]) && is_unknown(&pair[1]);
+    let mut operands = arguments.iter().filter(|word| !word.starts_with('-'));
+    match name {
+        // Any variable may be set.
+        "declare" | "eval" | "export" => arguments.iter().any(|word| is_unknown(word)),
+        _ if PACKAGE_RUNNERS.contains(&name) => operands.next().is_some_and(|it| is_unknown(it)),
+        _ if is_interpreter(name) && arguments.windows(2).any(takes_unknown) => true,
+        _ => runs(command, &is_unknown),
+    }
+}
+
+/// Whether the program of a command, or what an interpreter gets, is such a word.
+fn runs(CommandWords(words): &CommandWords, is_computed: &dyn Fn(&str) -> bool) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
     };
-    let is_computed = |word: &str| base_name(word).contains(UNKNOWN);
     let name = base_name(program);
     if WRAPPERS.contains(&name) {
         let is_setting = |word: &&String| {
@@ -29,7 +55,7 @@ pub(crate) fn runs_computed_name(CommandWords(words): &CommandWords) -> bool {
             word.starts_with('-') || word.contains('=') || is_number
         };
         let inner = arguments.iter().skip_while(is_setting).cloned();
-        return runs_computed_name(&CommandWords(inner.collect()));
+        return runs(&CommandWords(inner.collect()), is_computed);
     }
     if !is_interpreter(name) {
         return is_computed(program);
@@ -39,6 +65,42 @@ pub(crate) fn runs_computed_name(CommandWords(words): &CommandWords) -> bool {
     let operand = arguments.iter().find(|word| !word.starts_with('-'));
     !options.any(|option| only_checks.contains(&option.as_str()))
         && operand.is_some_and(|operand| is_computed(operand))
+}
+
+/// What functions of a script run that run their arguments: the arguments of each of their calls.
+pub(crate) fn run_by_functions(commands: &[CommandWords]) -> Vec<CommandWords> {
+    let program = |command: &CommandWords| command.0.first().cloned().unwrap_or_default();
+    if !commands
+        .iter()
+        .any(|command| program(command).starts_with(ARGUMENT))
+    {
+        return Vec::new();
+    }
+    // The beginning of a function looks like a call without arguments.
+    let is_function = |name: &String| {
+        commands
+            .iter()
+            .any(|it| it.0.len() == 1 && it.0[0] == *name)
+    };
+    let calls = commands
+        .iter()
+        .filter(|command| is_function(&program(command)));
+    calls
+        .filter(|command| command.0.len() > 1)
+        .map(|command| CommandWords(command.0[1..].to_vec()))
+        .collect()
+}
+
+/// Whether a script takes its arguments from what is not known, and runs them.
+pub(crate) fn replaces_its_arguments(commands: &[CommandWords]) -> bool {
+    let sets = |command: &CommandWords| {
+        let is_set = command.0.first().is_some_and(|program| program == "set");
+        is_set && command.0.iter().any(|word| word.contains(UNKNOWN))
+    };
+    commands.iter().any(sets)
+        && commands
+            .iter()
+            .any(|it| runs(it, &|word| word.starts_with(ARGUMENT)))
 }
 
 /// Whether a command runs files whose names it reads.

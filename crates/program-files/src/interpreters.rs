@@ -219,7 +219,7 @@ pub(crate) fn code_arguments(arguments: &[String]) -> impl Iterator<Item = &str>
 }
 
 /// Whether code follows an option.
-fn takes_code(option: &str) -> bool {
+pub(crate) fn takes_code(option: &str) -> bool {
     match option.strip_prefix("--") {
         Some(name) => matches!(name, "eval" | "print"),
         None => {

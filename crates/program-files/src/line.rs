@@ -64,6 +64,8 @@ pub(crate) struct KnownValues<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct LineCommands {
     pub(crate) commands: Vec<CommandWords>,
+    /// Those among them that stand in quotes: most are text for people.
+    pub(crate) quoted: Vec<CommandWords>,
     /// The search paths that the line sets.
     pub(crate) search_paths: Vec<String>,
     /// Whether the line is too large or too deep to be read.
@@ -77,6 +79,7 @@ pub(crate) fn read_line(line: &str, known: &KnownValues<'_>) -> LineCommands {
         assigned: BTreeMap::new(),
         found: LineCommands::default(),
         count: 0,
+        quotes: 0,
     };
     reader.read(line, 0);
     reader.found
@@ -88,6 +91,8 @@ struct LineReader<'a> {
     assigned: BTreeMap<String, String>,
     found: LineCommands,
     count: usize,
+    /// How many quotes are open around what is read.
+    quotes: usize,
 }
 
 /// A word as it is read.
@@ -250,6 +255,8 @@ impl LineReader<'_> {
 
     fn end(&mut self, command: &mut CommandWords) {
         if !command.0.is_empty() {
+            let quoted = Some(command.clone()).filter(|_| self.quotes > 0);
+            self.found.quoted.extend(quoted);
             self.found.commands.push(std::mem::take(command));
         }
     }
@@ -360,7 +367,9 @@ impl LineReader<'_> {
     /// Quoted text with blanks or operators in it may be a line of its own.
     fn read_quoted(&mut self, text: &str, depth: usize) {
         if text.contains(|c: char| c.is_whitespace() || ";&|()<>`$".contains(c)) {
+            self.quotes += 1;
             self.read(text, depth + 1);
+            self.quotes -= 1;
         }
     }
 
@@ -478,6 +487,11 @@ impl LineReader<'_> {
             ["pyenv", "root"] => folder("PYENV_ROOT"),
             ["go", "env", name] if !["GOMOD", "GOWORK"].contains(name) => folder(name),
             ["npm" | "pnpm" | "yarn", "bin"] => Some("node_modules/.bin".to_owned()),
+            // Settings of installed programs, none of which is of the workspace.
+            ["brew", "shellenv", ..]
+            | ["fnm" | "opam", "env", ..]
+            | ["nodenv" | "pyenv" | "rbenv", "init", ..]
+            | ["ssh-agent", ..] => Some(String::new()),
             ["npm" | "pnpm", "root"] => Some("node_modules".to_owned()),
             _ => None,
         }
@@ -493,6 +507,7 @@ impl LineReader<'_> {
             "BASH" | "RANDOM" | "SECONDS" | "LINENO" | "OLDPWD" | "BASHPID" | "EPOCHSECONDS" => {
                 UNKNOWN.to_string()
             }
+            "SHELL" => (self.known.variable)(name).unwrap_or_else(|| "sh".to_owned()),
             name => (self.known.variable)(name).unwrap_or_default(),
         }
     }

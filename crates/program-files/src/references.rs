@@ -162,6 +162,9 @@ impl ReferenceReader<'_> {
         let language = Language::of_file(path, &text);
         self.source = path.to_path_buf();
         let places = self.places.get(path).cloned().unwrap_or_default();
+        if !matches!(language, Language::Other | Language::Shell) {
+            self.code_files.insert(path.to_path_buf());
+        }
         let moves = self.moves_of(&places, &text, language, folder);
         self.moves.insert(path.to_path_buf(), moves);
         let has_recipes = recipes_of(path, &text).is_some();
@@ -216,9 +219,6 @@ impl ReferenceReader<'_> {
         bases.extend(places.folders.iter().cloned());
         for line in calls.iter().flat_map(|call| &call.lines) {
             self.read_script(&(places.as_lines() + line), folder, true, found);
-        }
-        if !matches!(language, Language::Other | Language::Shell) {
-            self.code_files.insert(path.to_path_buf());
         }
         self.imports(&text, language, path, &bases);
         calls
@@ -438,7 +438,10 @@ impl ReferenceReader<'_> {
             .extend(run.map(|file| (source.clone(), file.path.clone())));
         if is_run {
             part.recipes.extend(candidates.recipes);
-            let uncertain = candidates.uncertain;
+            // Of code, its own language says where programs come from.
+            let is_code = self.code_files.contains(source);
+            let computed = candidates.computed.filter(|_| !is_code);
+            let uncertain = candidates.uncertain.into_iter().chain(computed);
             self.uncertain
                 .extend(uncertain.map(|shown| (source.clone(), shown)));
         }

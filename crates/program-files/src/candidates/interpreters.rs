@@ -103,6 +103,7 @@ impl Candidates {
         for call in calls {
             if call.is_computed {
                 self.unknown(&call.shown);
+                self.computed.get_or_insert_with(|| call.shown.clone());
             }
             let folders = call.folders.iter().cloned().map(FileCandidate::Path);
             self.all.extend(folders);

@@ -101,6 +101,11 @@ impl<'t> Origins<'t> {
         Self::of(evaluator).environment(expression)
     }
 
+    /// Whether what is filled in a text of Perl, PHP or Ruby comes from data.
+    pub(super) fn text_is_data(evaluator: Evaluator<'t>, text: &'t str) -> bool {
+        Self::of(evaluator).filled_in(text, "", '"')
+    }
+
     /// Whether an expression comes from data.
     pub(super) fn is_data(evaluator: Evaluator<'t>, expression: &'t str) -> bool {
         Self::of(evaluator).value(expression)

@@ -1,6 +1,7 @@
 //! The programs that code starts, as lines for a shell.
 
 use super::code_call::{CodeCall, MAX_CALL, MAX_CALLS};
+use super::origins::Origins;
 use super::paths::{EXPANDED, quoted};
 use super::places::is_part_of_name;
 use super::scan::{literal, split, until_closed};
@@ -54,16 +55,7 @@ pub(super) fn lines_without_calls(evaluator: Evaluator<'_>) -> Vec<CodeCall> {
         .iter()
         .filter_map(|words| quoted_line(words))
         .collect();
-    let marks: &[(&str, char)] = match language {
-        Language::Perl => &[("qx(", ')'), ("qx{", '}'), ("qx/", '/')],
-        Language::Ruby => &[("%x(", ')'), ("%x{", '}'), ("%x[", ']')],
-        _ => &[],
-    };
-    for (open, close) in marks {
-        let parts = text.split(open).skip(1);
-        let inner = parts.filter_map(|part| part.split_once(*close).map(|(inner, _)| inner));
-        lines.extend(inner.map(str::to_owned));
-    }
+    lines.extend(quoted_by_words(text, language));
     if matches!(language, Language::Perl | Language::Php | Language::Ruby) {
         let is_code = |line: &&str| !line.trim_start().starts_with(['#', '/', '*']);
         let code = text.lines().filter(is_code).collect::<Vec<_>>().join("\n");
@@ -72,10 +64,24 @@ pub(super) fn lines_without_calls(evaluator: Evaluator<'_>) -> Vec<CodeCall> {
         // A pipe from a program.
         let piped = between('"')
             .chain(between('\''))
-            .filter(|part| part.ends_with('|'));
-        lines.extend(piped.map(str::to_owned));
+            .filter(|part| part.ends_with('|') || part.starts_with('|'));
+        lines.extend(piped.map(|part| part.trim_matches('|').to_owned()));
     }
+    let mut data = None;
     if matches!(language, Language::Perl | Language::Php | Language::Ruby) {
+        let begins_unknown = |line: &&String| {
+            evaluator
+                .interpolated(line)
+                .trim_start()
+                .starts_with(UNKNOWN)
+        };
+        let is_data = |line: &&String| {
+            let part = text
+                .find(line.as_str())
+                .map(|at| &text[at..at + line.len()]);
+            part.is_none_or(|part| Origins::text_is_data(evaluator, part))
+        };
+        data = lines.iter().filter(begins_unknown).find(is_data).cloned();
         lines = lines
             .iter()
             .map(|line| evaluator.interpolated(line))
@@ -89,7 +95,40 @@ pub(super) fn lines_without_calls(evaluator: Evaluator<'_>) -> Vec<CodeCall> {
         lines: vec![line],
         ..CodeCall::default()
     });
-    calls.collect()
+    let data = data.map(|shown| CodeCall {
+        shown,
+        is_computed: true,
+        ..CodeCall::default()
+    });
+    calls.chain(data).collect()
+}
+
+/// What stands in the quotes that words begin in Perl and Ruby, between any signs.
+fn quoted_by_words(text: &str, language: Language) -> Vec<String> {
+    let word = match language {
+        Language::Perl => "qx",
+        Language::Ruby => "%x",
+        _ => return Vec::new(),
+    };
+    let quoted = text.match_indices(word).filter_map(|(at, _)| {
+        let rest = text[at + word.len()..].trim_start_matches([' ', '\t']);
+        let open = rest
+            .chars()
+            .next()
+            .filter(|c| !is_part_of_name(*c) && !c.is_whitespace())?;
+        let close = match open {
+            '(' => ')',
+            '[' => ']',
+            '{' => '}',
+            '<' => '>',
+            other => other,
+        };
+        let inner = rest[open.len_utf8()..].split_once(close);
+        inner
+            .map(|(inner, _)| inner.to_owned())
+            .filter(|_| !text[..at].ends_with(is_part_of_name))
+    });
+    quoted.collect()
 }
 
 /// The literals in a text that ask a program for recipes. Those that are prose ask for recipes that there are not.
@@ -144,12 +183,11 @@ fn list_from(
     if inner.len() > MAX_CALL {
         return None;
     }
-    let opened = before
-        .strip_suffix(['[', '('])
-        .unwrap_or_default()
-        .trim_end();
-    let is_brackets =
-        before.ends_with('[') && !opened.ends_with(|c| is_part_of_name(c) || c == ')');
+    let before_it = before.strip_suffix(['[', '(']).unwrap_or_default();
+    let opened = before_it.trim_end();
+    let is_index =
+        opened.len() == before_it.len() && opened.ends_with(|c| is_part_of_name(c) || c == ')');
+    let is_brackets = before.ends_with('[') && !is_index;
     let is_tuple = before.ends_with('(') && opened.ends_with(['=', '(', ',']);
     let is_list = is_brackets || is_tuple;
     let is_next_program = |word: &String| runs_what_it_is_asked(word);

@@ -2175,6 +2175,42 @@ fn programs_that_data_decides_cannot_be_rewritten() {
             "Object.assign(process.env, JSON.parse(fs.readFileSync('place')))\nexecSync('ls')",
         ),
         ("ruby a.rb", "system File.read('place')"),
+        ("ruby a.rb", "`#{File.read('place')}`"),
+        ("ruby a.rb", "x = File.read('place')\n%x|#{x}|"),
+        (
+            "perl a.pl",
+            "open F, 'place'; my $c = <F>; my $o = qx {$c};",
+        ),
+        (
+            "node a.js",
+            "const r = createRequire(import.meta.url)\nr(fs.readFileSync('place', 'utf8'))",
+        ),
+        (
+            "python3 a.py",
+            "p = open('place').read()\npickle.load(open(p, 'rb'))",
+        ),
+        (
+            "python3 a.py",
+            "p = open('place').read()\nexec(open(p).read())",
+        ),
+        ("sh a.sh", "$(cat place)"),
+        ("sh a.sh", "timeout 5 $(cat place)"),
+        ("sh a.sh", "c=$(jq -r .command place)\n$c"),
+        ("sh a.sh", "c=$(jq -r .command place)\nsh -c \"$c\""),
+        ("sh a.sh", "d=$(cat place)\n. \"$d/env\""),
+        ("sh a.sh", "eval \"$(cat place)\""),
+        ("sh a.sh", "while read c; do $c; done < place"),
+        ("sh a.sh", "xargs -n1 sh < place"),
+        ("sh a.sh", "cat place | xargs -n1 sh"),
+        ("sh a.sh", "export $(cat place)\nls"),
+        ("sh a.sh", "env $(cat place) ls"),
+        ("sh a.sh", "npx \"$(cat place)\""),
+        ("sh a.sh", "set -- $(cat place)\n\"$@\""),
+        ("sh a.sh", "\"$SHELL\" -c \"$(cat place)\""),
+        (
+            "sh a.sh",
+            "python3 -c \"import os; os.system(open('place').read())\"",
+        ),
         (
             "ruby a.rb",
             "ENV['RUBYOPT'] = File.read('place')\nsystem 'ruby', '-v'",
@@ -2187,6 +2223,26 @@ fn programs_that_data_decides_cannot_be_rewritten() {
     ] {
         let (_, file) = line.split_once(' ').unwrap();
         check_rewritten(line, &[&format!("{file}: {code}\n"), "place: x"], "place");
+    }
+}
+
+#[test]
+fn arguments_of_functions_that_run_them_are_looked_at() {
+    let files = [
+        "a.sh: run() { \"$@\" || exit 2; }\nrun make -C sub z\n",
+        RECIPE_BELOW[0],
+        RECIPE_BELOW[1],
+    ];
+    check_rewritten("sh a.sh", &files, "sub/h.sh");
+}
+
+#[test]
+fn python_of_other_folders_imports_nothing_of_them_unseen() {
+    for code in ["cwd='sub'", "cwd=open('place').read()"] {
+        let code = format!(
+            "a.py: import subprocess\nsubprocess.run(['python3', '-m', 'json.tool'], {code})\n"
+        );
+        check_rewritten("python3 a.py", &[&code, "sub/x"], "sub/json.py");
     }
 }
 
@@ -2222,6 +2278,11 @@ fn programs_that_the_code_chooses_itself_are_known() {
              const map = { '.ts': ['npx', ['prettier', '--write']], '.py': ['black', []] }\n\
              const entry = map[path.extname(input.file)]\n\
              if (entry) { const [c, args] = entry; execFileSync(c, [...args, input.file]) }",
+        ),
+        (
+            "sh a.sh",
+            "run() { \"$@\" || echo \"$(date) failed: $*\" >&2; }\nrun ruff check\n\
+             case \"$(jq -r .file)\" in *.py) run black . ;; esac\neval \"$(brew shellenv)\"",
         ),
         (
             "ruby a.rb",
