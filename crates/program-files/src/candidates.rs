@@ -85,10 +85,19 @@ pub(crate) struct Candidates {
 impl Candidates {
     /// What the words of a line may mean, and those of the lines that code in it runs.
     pub(crate) fn of_line(line: &LineCommands, text: &str, known: &KnownValues<'_>) -> Self {
-        let mut found = Self::of(&line.commands);
+        let reads_input = line.commands.iter().any(|command| {
+            let program = command.0.first().map_or("", |program| base_name(program));
+            !["eval", "source", "."].contains(&program) && runs_its_input(command)
+        });
+        let texts = if reads_input {
+            &[]
+        } else {
+            line.quoted.as_slice()
+        };
+        let mut found = Self::of_commands(&line.commands, texts);
         found.input_code(&line.commands, text);
         let commands = &line.commands;
-        let is_run = |command: &&CommandWords| !line.quoted.contains(command);
+        let is_run = |command: &&CommandWords| !texts.contains(command);
         let mut computed = commands.iter().filter(is_run);
         let computed = computed.find(|command| runs_what_is_not_known(&command.without_inputs()));
         let replaced = || {
@@ -129,6 +138,11 @@ impl Candidates {
     }
 
     pub(crate) fn of(commands: &[CommandWords]) -> Self {
+        Self::of_commands(commands, &[])
+    }
+
+    /// `texts`: those among the commands that most likely are none.
+    fn of_commands(commands: &[CommandWords], texts: &[CommandWords]) -> Self {
         let mut all = commands.to_vec();
         all.extend(run_by_functions(commands));
         let all = all.as_slice();
@@ -146,9 +160,10 @@ impl Candidates {
         found.languages.sort_unstable();
         found.languages.dedup();
         let reads_input = commands.iter().any(runs_its_input);
-        let runs_listed = commands
-            .iter()
-            .any(|command| runs_listed_files(command) || runs_computed_name(command));
+        let is_run = |command: &&CommandWords| !texts.contains(command);
+        let mut run = commands.iter().filter(is_run);
+        let runs_listed =
+            run.any(|command| runs_listed_files(command) || runs_computed_name(command));
         if commands.iter().any(runs_git) {
             found.repositories(commands);
         }

@@ -14,6 +14,7 @@ mod own_functions;
 mod paths;
 mod places;
 mod processes;
+mod program_data;
 mod reflection;
 mod scan;
 mod set_variables;
@@ -31,23 +32,46 @@ use own_functions::own_functions;
 pub(crate) use paths::OWN_FOLDER;
 use places::{argument, is_comment, is_name_here, is_part_of_name};
 use processes::{lines_of_call, lines_without_calls};
-use scan::{enclosing_call, split, until_closed};
+use program_data::{program_is_data, starts_its_arguments};
+use scan::{enclosing_call, until_closed};
 use set_variables::SetVariables;
 use starters::{STARTERS, UNREAD_STARTERS, imported};
-use value::{Evaluator, named};
+use value::Evaluator;
 use variables::{MAX_DEPTH, Variables};
 
 use std::collections::{BTreeSet, HashMap};
 
 use crate::interpreters::{Language, runs_arguments};
 use crate::known_programs::base_name;
-use crate::line::UNKNOWN;
 
 /// The limit on the places of a text that are looked at.
 const MAX_PLACES: usize = 8192;
 
 /// The calls in a text. `is_argument`: whether it stands in a line, where nothing may be computed.
 pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<CodeCall> {
+    calls_with(text, language, is_argument, &BTreeSet::new())
+}
+
+/// The functions of a text that start what they get as arguments.
+pub(crate) fn own_starters(text: &str, language: Language) -> BTreeSet<String> {
+    let variables = Variables::default();
+    let evaluator = Evaluator {
+        text,
+        language,
+        variables: &variables,
+    };
+    let names = own_functions(text).into_iter();
+    let starters = names.filter(|name| starts_its_arguments(evaluator, name));
+    starters.map(str::to_owned).collect()
+}
+
+/// The calls in a text that may call functions of other code which start programs.
+pub(crate) fn calls_with(
+    text: &str,
+    language: Language,
+    is_argument: bool,
+    starters: &BTreeSet<String>,
+) -> Vec<CodeCall> {
     let has_code = language != Language::Other && language != Language::Shell;
     let variables = Variables::default();
     let evaluator = Evaluator {
@@ -60,6 +84,11 @@ pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<Co
     } else {
         Vec::new()
     };
+    let defined = if has_code {
+        own_functions(text)
+    } else {
+        BTreeSet::new()
+    };
     let mut reader = CallReader {
         evaluator,
         is_argument,
@@ -70,6 +99,13 @@ pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<Co
         } else {
             Vec::new()
         },
+        own: defined
+            .iter()
+            .copied()
+            .filter(|name| starts_its_arguments(evaluator, name))
+            .collect(),
+        defined,
+        starters,
         names_starters: STARTERS
             .iter()
             .any(|module| module.len() > 2 && text.contains(module)),
@@ -81,9 +117,12 @@ pub(crate) fn calls(text: &str, language: Language, is_argument: bool) -> Vec<Co
     let unknown_folder = unknown_folder.map(|change| change.shown(text));
     reader.read_names();
     if has_code {
-        let own = own_functions(text);
+        let own = reader.defined.clone();
         own.into_iter()
             .for_each(|name| reader.read(name, CallKind::OtherProcess));
+        for name in starters {
+            reader.read(name, CallKind::OtherProcess);
+        }
         reader.read_options();
         reader.read_imports();
     }
@@ -118,6 +157,12 @@ struct CallReader<'t> {
     changes: Vec<FolderChange>,
     /// Names of modules and functions that start programs, and the modules.
     imports: Vec<(&'t str, &'t str)>,
+    /// Functions of the text that call one which starts programs.
+    defined: BTreeSet<&'t str>,
+    /// Those among them that start what they get.
+    own: BTreeSet<&'t str>,
+    /// Functions of other code that do.
+    starters: &'t BTreeSet<String>,
     /// Whether it names a module that starts programs.
     names_starters: bool,
     /// Names of calls and their arguments, and whether data decides what they start.
@@ -148,8 +193,11 @@ impl<'t> CallReader<'t> {
                 self.read(name, CallKind::Function);
             }
         }
-        if language == Language::JavaScript && self.is_argument {
+        if language == Language::JavaScript {
             self.read("Function", CallKind::Function);
+        }
+        if language == Language::Perl {
+            self.read("open", CallKind::OtherProcess);
         }
     }
 
@@ -169,6 +217,12 @@ impl<'t> CallReader<'t> {
                 return self.give_up();
             }
             let Some(argument) = argument(&text[..at], rest, language, kind) else {
+                if kind == CallKind::Process && rest.trim_start().starts_with([',', ')']) {
+                    self.function_as_argument(at);
+                }
+                continue;
+            };
+            let Some(argument) = piped(name, argument, language) else {
                 continue;
             };
             let mut call = call(self.evaluator, name, argument, kind);
@@ -184,6 +238,11 @@ impl<'t> CallReader<'t> {
                     if kind == CallKind::OtherProcess && !has_lines && !call.is_computed {
                         continue;
                     }
+                }
+                CallKind::Folder
+                    if !self.is_argument && Origins::is_data(self.evaluator, argument) =>
+                {
+                    call.is_computed = true;
                 }
                 CallKind::Function | CallKind::Method
                     if !self.is_argument && names_file_by_data(self.evaluator, argument) =>
@@ -202,8 +261,28 @@ impl<'t> CallReader<'t> {
         }
     }
 
+    /// A function that starts programs, for another one that calls it with the arguments beside it.
+    fn function_as_argument(&mut self, at: usize) {
+        let Evaluator { text, language, .. } = self.evaluator;
+        let Some(from) = enclosing_call(text, at, language).filter(|_| !self.is_argument) else {
+            return;
+        };
+        let argument = until_closed(&text[from..], language);
+        if Origins::is_data(self.evaluator, argument) {
+            self.found.push(CodeCall {
+                shown: argument.chars().take(60).collect(),
+                is_computed: true,
+                ..CodeCall::default()
+            });
+        }
+    }
+
     /// Whether a function of this name starts programs here. A method of another object may do something else.
     fn starts_programs(&self, before: &str, name: &str, kind: CallKind) -> bool {
+        let language = self.evaluator.language;
+        if self.own.contains(name) || self.starters.contains(name) {
+            return true;
+        }
         match kind {
             CallKind::Process => name.len() > 5 || !before.ends_with('.') || self.names_starters,
             _ if before.ends_with('.') => {
@@ -214,7 +293,13 @@ impl<'t> CallReader<'t> {
                     .unwrap_or_default();
                 STARTERS.contains(&object) || self.imports.iter().any(|(name, _)| *name == object)
             }
-            _ => self.names_starters,
+            _ => {
+                let is_builtin =
+                    matches!(language, Language::Perl | Language::Php | Language::Ruby);
+                // Another function of the code has a meaning of its own.
+                let is_own = self.defined.contains(name);
+                (self.names_starters || (is_builtin && ["exec", "open"].contains(&name))) && !is_own
+            }
         }
     }
 
@@ -375,45 +460,14 @@ fn names_file_by_data<'t>(evaluator: Evaluator<'t>, argument: &'t str) -> bool {
     { names }.any(|name| Origins::is_data(evaluator, name))
 }
 
-/// Whether data decides which program a call starts, or which code that gets.
-fn program_is_data<'t>(evaluator: Evaluator<'t>, name: &str, argument: &'t str) -> bool {
-    let mut elements = split(argument, evaluator.language, ",")
-        .into_iter()
-        .map(|(_, it)| it.trim());
-    let is_mode = name.starts_with("spawn") && argument.contains("P_");
-    let first = elements
-        .by_ref()
-        .nth(usize::from(is_mode))
-        .unwrap_or_default();
-    let program = match named(first) {
-        Some((_, value)) if !first.starts_with(['{', '[', '"', '\'', '(']) => value,
-        _ => first,
-    };
-    let words = evaluator.words(program);
-    let word = words.first().map_or("", String::as_str);
-    let begins = word.split_whitespace().next().unwrap_or_default();
-    let is_started = begins.starts_with(UNKNOWN) || begins.is_empty();
-    let gets_code = || {
-        let has_unknown = evaluator
-            .words(argument)
-            .iter()
-            .any(|word| word.contains(UNKNOWN));
-        name == "fork" || (has_unknown && runs_arguments(base_name(begins)))
-    };
-    if is_started || name == "fork" {
-        return Origins::program_is_data(evaluator, program);
+/// The program of a pipe that Perl opens. Files that it opens are none.
+fn piped<'t>(name: &str, argument: &'t str, language: Language) -> Option<&'t str> {
+    if name != "open" || language != Language::Perl {
+        return Some(argument);
     }
-    // Settings follow the arguments in JavaScript.
-    let count = match evaluator.language {
-        Language::JavaScript => 1,
-        _ => usize::MAX,
-    };
-    gets_code()
-        && (Origins::is_data(evaluator, program)
-            || elements
-                .take(count)
-                .filter(|it| named(it).is_none())
-                .any(|it| Origins::is_data(evaluator, it)))
+    let modes = ["\"-|\"", "'-|'", "\"|-\"", "'|-'"].iter();
+    let behind = modes.filter_map(|mode| argument.split_once(mode)).next();
+    behind.map(|(_, rest)| rest.trim_start_matches([',', ' ']))
 }
 
 /// Whether a program is started by its name. What it gets is its own affair, unless it runs that.

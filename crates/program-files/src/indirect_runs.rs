@@ -1,5 +1,6 @@
 //! Commands that run what other commands list, find, print or compute.
 
+use crate::code_variables::places_code;
 use crate::interpreters::{is_interpreter, is_shell, runs_arguments, runs_input, takes_code};
 use crate::known_programs::{LISTERS, PACKAGE_RUNNERS, RUNNERS, WRAPPERS, WRITERS, base_name};
 use crate::line::{ARGUMENT, CommandWords, UNKNOWN};
@@ -27,20 +28,62 @@ pub(crate) fn runs_what_is_not_known(command: &CommandWords) -> bool {
     let Some((program, arguments)) = command.0.split_first() else {
         return false;
     };
-    // `case $x in`
-    if arguments.first().is_some_and(|word| word == "in") {
-        return false;
-    }
     let name = base_name(program);
     let takes_unknown = |pair: &[String]| takes_code(&pair[0]) && is_unknown(&pair[1]);
     let mut operands = arguments.iter().filter(|word| !word.starts_with('-'));
     match name {
         // Any variable may be set.
-        "declare" | "eval" | "export" => arguments.iter().any(|word| is_unknown(word)),
+        "declare" | "eval" | "export" | "trap" => arguments.iter().any(|word| is_unknown(word)),
+        "alias" => (arguments.iter().filter_map(|word| word.split_once('=')))
+            .any(|(_, text)| is_unknown(text)),
+        "printf" => {
+            arguments.first().is_some_and(|option| option == "-v")
+                && arguments
+                    .get(1)
+                    .is_some_and(|name| is_unknown(name) || places_code(name))
+        }
+        "git" => arguments
+            .windows(2)
+            .any(|pair| pair[0] == "-c" && sets_unknown(&pair[1])),
+        "fd" | "find" => arguments
+            .windows(2)
+            .any(|pair| is_unknown(&pair[1]) && runs_found(&pair[0])),
+        _ if WRAPPERS.contains(&name) && !["sudo", "xargs"].contains(&name) => {
+            let inner = arguments
+                .iter()
+                .skip_while(|word| is_setting(word))
+                .cloned();
+            runs_what_is_not_known(&CommandWords(inner.collect()))
+        }
         _ if PACKAGE_RUNNERS.contains(&name) => operands.next().is_some_and(|it| is_unknown(it)),
         _ if is_interpreter(name) && arguments.windows(2).any(takes_unknown) => true,
         _ => runs(command, &is_unknown),
     }
+}
+
+/// Whether a word before the program that another one begins is for that one.
+fn is_setting(word: &str) -> bool {
+    let is_number = word.starts_with(|letter: char| letter.is_ascii_digit());
+    word.starts_with('-') || word.contains('=') || is_number
+}
+
+/// Whether a setting of git has a value that is not known, and may name a program.
+fn sets_unknown(setting: &str) -> bool {
+    const HARMLESS: [&str; 11] = [
+        "advice.",
+        "author.",
+        "color.",
+        "commit.gpgsign",
+        "committer.",
+        "core.autocrlf",
+        "core.quotepath",
+        "http.",
+        "init.",
+        "safe.",
+        "user.",
+    ];
+    let name = setting.to_lowercase();
+    setting.contains(UNKNOWN) && !HARMLESS.iter().any(|harmless| name.starts_with(harmless))
 }
 
 /// Whether the program of a command, or what an interpreter gets, is such a word.
@@ -48,13 +91,16 @@ fn runs(CommandWords(words): &CommandWords, is_computed: &dyn Fn(&str) -> bool) 
     let Some((program, arguments)) = words.split_first() else {
         return false;
     };
+    // `case $x in`
+    if arguments.first().is_some_and(|word| word == "in") {
+        return false;
+    }
     let name = base_name(program);
     if WRAPPERS.contains(&name) {
-        let is_setting = |word: &&String| {
-            let is_number = word.starts_with(|letter: char| letter.is_ascii_digit());
-            word.starts_with('-') || word.contains('=') || is_number
-        };
-        let inner = arguments.iter().skip_while(is_setting).cloned();
+        let inner = arguments
+            .iter()
+            .skip_while(|word| is_setting(word))
+            .cloned();
         return runs(&CommandWords(inner.collect()), is_computed);
     }
     if !is_interpreter(name) {
@@ -144,23 +190,23 @@ pub(crate) fn lists_files(arguments: &[String]) -> bool {
 
 /// Whether `find` runs the files that it finds.
 pub(crate) fn runs_what_it_finds(arguments: &[String]) -> bool {
-    let runs = |words: &[String]| {
-        let [action, program] = words else {
-            return false;
-        };
-        let runs = [
-            "-exec",
-            "-execdir",
-            "-ok",
-            "-okdir",
-            "-x",
-            "-X",
-            "--exec",
-            "--exec-batch",
-        ];
-        runs.contains(&action.as_str()) && runs_a_file(program)
-    };
-    arguments.windows(2).any(runs)
+    let mut pairs = arguments.windows(2);
+    pairs.any(|pair| runs_found(&pair[0]) && runs_a_file(&pair[1]))
+}
+
+/// Whether a program for what is found follows an option.
+fn runs_found(option: &str) -> bool {
+    const ACTIONS: [&str; 8] = [
+        "--exec",
+        "--exec-batch",
+        "-X",
+        "-exec",
+        "-execdir",
+        "-ok",
+        "-okdir",
+        "-x",
+    ];
+    ACTIONS.contains(&option)
 }
 
 /// Whether a word in the place of a program is a file that is found, or runs one.

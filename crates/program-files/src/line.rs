@@ -5,6 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::interpreters::is_shell;
+use crate::known_programs::base_name;
+
 /// How deeply lines in lines are read.
 const MAX_DEPTH: usize = 6;
 /// Limit on the words of a line and of the lines in it.
@@ -80,6 +83,7 @@ pub(crate) fn read_line(line: &str, known: &KnownValues<'_>) -> LineCommands {
         found: LineCommands::default(),
         count: 0,
         quotes: 0,
+        runs_text: false,
     };
     reader.read(line, 0);
     reader.found
@@ -91,8 +95,10 @@ struct LineReader<'a> {
     assigned: BTreeMap<String, String>,
     found: LineCommands,
     count: usize,
-    /// How many quotes are open around what is read.
+    /// How many quotes are open around what is read that nothing runs.
     quotes: usize,
+    /// Whether the command that is read runs text.
+    runs_text: bool,
 }
 
 /// A word as it is read.
@@ -236,6 +242,7 @@ impl LineReader<'_> {
                     is_output = true;
                 }
                 _ => {
+                    self.runs_text = command.0.iter().any(|word| runs_text(word));
                     let word = self.word(&mut cursor, depth);
                     if std::mem::take(&mut is_input) {
                         command.0.push(format!("{INPUT}{}", word.text));
@@ -367,9 +374,12 @@ impl LineReader<'_> {
     /// Quoted text with blanks or operators in it may be a line of its own.
     fn read_quoted(&mut self, text: &str, depth: usize) {
         if text.contains(|c: char| c.is_whitespace() || ";&|()<>`$".contains(c)) {
-            self.quotes += 1;
+            let runs_text = self.runs_text;
+            let is_for_people = usize::from(!runs_text);
+            self.quotes += is_for_people;
             self.read(text, depth + 1);
-            self.quotes -= 1;
+            self.quotes -= is_for_people;
+            self.runs_text = runs_text;
         }
     }
 
@@ -437,7 +447,9 @@ impl LineReader<'_> {
         let mut cursor = Cursor { rest: inner };
         let name = cursor.name().to_owned();
         if !is_identifier(&name) {
-            return ARGUMENT.to_string();
+            // A variable whose name another one has may have any value.
+            let is_named = inner.starts_with('!') && inner.len() > 1;
+            return if is_named { UNKNOWN } else { ARGUMENT }.to_string();
         }
         let value = self.value(&name);
         for operator in [":-", "-", ":=", "="] {
@@ -511,6 +523,15 @@ impl LineReader<'_> {
             name => (self.known.variable)(name).unwrap_or_default(),
         }
     }
+}
+
+/// Whether a program runs text in its arguments.
+fn runs_text(program: &str) -> bool {
+    const PROGRAMS: [&str; 9] = [
+        "alias", "eval", "parallel", "script", "ssh", "su", "trap", "watch", "xargs",
+    ];
+    let name = base_name(program);
+    is_shell(name) || PROGRAMS.contains(&name)
 }
 
 fn is_discarded_output(word: &str) -> bool {

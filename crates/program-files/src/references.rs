@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::awk;
 use crate::candidates::Candidates;
-use crate::code_calls::{CodeCall, OWN_FOLDER, calls, process_moves};
+use crate::code_calls::{CodeCall, OWN_FOLDER, calls_with, own_starters, process_moves};
 use crate::finder::Finder;
 use crate::found_files::{BESIDE, FOLLOWED, MAX_FILES, ProgramFile, ProgramFiles};
 use crate::git_settings::{GitPlaces, READING_GIT, git_settings};
@@ -58,6 +58,8 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
         moves: BTreeMap::new(),
         code_files: BTreeSet::new(),
         sourced: BTreeSet::new(),
+        starters: BTreeSet::new(),
+        known_starters: HashMap::new(),
         places: BTreeMap::new(),
         read_again: 0,
         source: PathBuf::new(),
@@ -124,6 +126,10 @@ struct ReferenceReader<'a> {
     moves: BTreeMap<PathBuf, RunPlaces>,
     /// Files with code of a language, which may share a process.
     code_files: BTreeSet<PathBuf>,
+    /// Functions of code that start what they get as arguments, for other code to call.
+    starters: BTreeSet<String>,
+    /// Which of them were known when files with code were read.
+    known_starters: HashMap<PathBuf, usize>,
     /// Scripts, and those that they read as a part of themselves.
     sourced: BTreeSet<(PathBuf, PathBuf)>,
     /// Where files were run when they were read.
@@ -164,6 +170,11 @@ impl ReferenceReader<'_> {
         let places = self.places.get(path).cloned().unwrap_or_default();
         if !matches!(language, Language::Other | Language::Shell) {
             self.code_files.insert(path.to_path_buf());
+            if self.finder.is_of_work(path) {
+                self.starters.extend(own_starters(&text, language));
+            }
+            self.known_starters
+                .insert(path.to_path_buf(), self.starters.len());
         }
         let moves = self.moves_of(&places, &text, language, folder);
         self.moves.insert(path.to_path_buf(), moves);
@@ -196,7 +207,7 @@ impl ReferenceReader<'_> {
             return;
         }
         let words: BTreeSet<&str> = words(&text).collect();
-        let calls = calls(&text, language, false);
+        let calls = calls_with(&text, language, false, &self.starters);
         let is_judged = is_named || self.finder.is_of_work(path);
         let is_computed = |call: &&CodeCall| {
             call.is_computed || (call.reads_working_folder && places.has_unknown)
@@ -301,7 +312,9 @@ impl ReferenceReader<'_> {
             let places = |path| (found.places.get(path), self.places.get(path));
             [&file.path, &file.real].iter().any(|path| {
                 let (now, before) = places(*path);
-                now.is_some() && now != before
+                let starters = self.known_starters.get(*path);
+                (now.is_some() && now != before)
+                    || starters.is_some_and(|known| *known < self.starters.len())
             })
         };
         let moved: Vec<ProgramFile> = found.all.iter().filter(is_moved).cloned().collect();

@@ -21,7 +21,7 @@ const MAX_USES: usize = 512;
 const MAX_EXPRESSION: usize = 4000;
 
 /// Functions that yield what files, folders, programs, other machines or the input of the process have in them.
-const SOURCES: [&str; 54] = [
+const SOURCES: [&str; 60] = [
     "capture",
     "capture2",
     "capture2e",
@@ -35,7 +35,12 @@ const SOURCES: [&str; 54] = [
     "each_line",
     "execFileSync",
     "execSync",
+    "execute",
     "fetch",
+    "fetchall",
+    "fetchmany",
+    "fetchone",
+    "foreach",
     "fgets",
     "file_get_contents",
     "fopen",
@@ -49,6 +54,7 @@ const SOURCES: [&str; 54] = [
     "iglob",
     "input",
     "iterdir",
+    "lines",
     "listdir",
     "load",
     "load_file",
@@ -88,6 +94,8 @@ const LOOKUPS: [&str; 7] = ["at", "dig", "fetch", "find", "get", "has", "index"]
 pub(super) struct Origins<'t> {
     evaluator: Evaluator<'t>,
     followed: BTreeSet<&'t str>,
+    /// Whether the values of elements count that are set later.
+    looks_at_elements: bool,
 }
 
 impl<'t> Origins<'t> {
@@ -98,7 +106,9 @@ impl<'t> Origins<'t> {
 
     /// Whether the names of the variables in an environment come from data.
     pub(super) fn environment_is_data(evaluator: Evaluator<'t>, expression: &'t str) -> bool {
-        Self::of(evaluator).environment(expression)
+        let mut origins = Self::of(evaluator);
+        origins.looks_at_elements = false;
+        origins.environment(expression)
     }
 
     /// Whether what is filled in a text of Perl, PHP or Ruby comes from data.
@@ -115,6 +125,7 @@ impl<'t> Origins<'t> {
         Self {
             evaluator,
             followed: BTreeSet::new(),
+            looks_at_elements: true,
         }
     }
 
@@ -146,7 +157,8 @@ impl<'t> Origins<'t> {
             .find(|c| !is_part_of_name(c) && c != '$')
             .unwrap_or(first.len());
         let name = first[..end].trim_start_matches('$');
-        if end < first.len() || name.is_empty() {
+        let is_loop_variable = name == "_" && self.evaluator.language == Language::Perl;
+        if end < first.len() || name.is_empty() || is_loop_variable {
             return self.value(first);
         }
         self.follow(name, Self::program)
@@ -220,6 +232,14 @@ impl<'t> Origins<'t> {
                     rest = rest.split_once(" else ").map_or("", |(_, other)| other);
                     continue;
                 }
+                // The variable of loops may be any of what they go through.
+                let is_loop_variable =
+                    name == "_" && before.ends_with('$') && !after.starts_with('[');
+                let splits_it = name == "split" && !statement(after, language).contains(',');
+                if language == Language::Perl && (is_loop_variable || splits_it) && self.reads_any()
+                {
+                    return true;
+                }
                 let has_words = matches!(language, Language::Perl | Language::Ruby);
                 let is_called = has_words || after.starts_with('(');
                 let is_source = STREAMS.contains(&name) || (is_called && SOURCES.contains(&name));
@@ -250,6 +270,13 @@ impl<'t> Origins<'t> {
             rest = &rest[c.len_utf8()..];
         }
         false
+    }
+
+    /// Whether a text of Perl reads anything.
+    fn reads_any(&self) -> bool {
+        let text = self.evaluator.text;
+        let words = ["<$", "<F", "<S", "<>", "glob", "readdir", "readline"];
+        words.iter().any(|word| text.contains(word))
     }
 
     /// Whether what is filled in a literal comes from data.
@@ -292,7 +319,7 @@ impl<'t> Origins<'t> {
                 return true;
             }
         }
-        let Some(values) = values_of(text, name, language) else {
+        let Some(values) = values_of(text, name, language, self.looks_at_elements) else {
             return true;
         };
         values.into_iter().any(|value| look(self, value))
@@ -320,7 +347,12 @@ fn has_name(text: &str, name: &str) -> bool {
 }
 
 /// The expressions that a text gives to a name, in whatever form. None if there may be more.
-fn values_of<'t>(text: &'t str, name: &str, language: Language) -> Option<Vec<&'t str>> {
+fn values_of<'t>(
+    text: &'t str,
+    name: &str,
+    language: Language,
+    looks_at_elements: bool,
+) -> Option<Vec<&'t str>> {
     let mut values = Vec::new();
     for (count, (at, _)) in text.match_indices(name).enumerate() {
         if count >= MAX_USES {
@@ -330,19 +362,33 @@ fn values_of<'t>(text: &'t str, name: &str, language: Language) -> Option<Vec<&'
         let is_part = before.ends_with(is_part_of_name) || after.starts_with(is_part_of_name);
         if !is_part && !is_comment(text, at) {
             values.extend(value_here(before, after, language));
+            let element = Some(after).filter(|_| looks_at_elements);
+            values.extend(element.and_then(|after| value_of_element(after, language)));
         }
     }
     Some(values)
 }
 
+/// The expression that an element of something gets.
+fn value_of_element(after: &str, language: Language) -> Option<&str> {
+    let inner = until_closed(after.strip_prefix('[')?, language);
+    let rest = after
+        .get(inner.len() + 2..)?
+        .trim_start_matches([' ', '\t']);
+    assigns(rest).then(|| statement(&rest[1..], language))
+}
+
 /// The expression that a name gets at a place.
 fn value_here<'t>(before: &'t str, after: &'t str, language: Language) -> Option<&'t str> {
-    const ADDING: [&str; 6] = [
+    const ADDING: [&str; 9] = [
         ".append(",
         ".concat(",
         ".extend(",
+        ".load(",
         ".push(",
+        ".read(",
         ".unshift(",
+        ".update(",
         " << ",
     ];
     let head = before.rsplit('\n').next().unwrap_or_default();
@@ -372,8 +418,14 @@ fn value_here<'t>(before: &'t str, after: &'t str, language: Language) -> Option
     let loops = ["for ", "for(", "foreach ", "foreach("];
     if loops.iter().any(|word| head.contains(word)) {
         let values = [" in ", " of ", " as ", " ("].iter();
-        let values = values.filter_map(|word| tail.split_once(word));
-        return { values }.next().map(|(_, values)| values);
+        let mut values = values.filter_map(|word| tail.split_once(word));
+        if let Some((_, values)) = values.next() {
+            return Some(values);
+        }
+    }
+    if head.trim_start().starts_with("case ") && language == Language::Python {
+        let matched = before.rsplit_once("match ").map(|(_, matched)| matched);
+        return matched.and_then(|matched| matched.lines().next());
     }
     if head.trim_end().ends_with(" as") {
         return Some(head);

@@ -19,9 +19,13 @@ pub(super) fn own_functions(text: &str) -> BTreeSet<&str> {
     let defined = BEGINNINGS.iter().flat_map(|word| text.split(word).skip(1));
     let defined = defined.filter(|rest| starts_programs(body(rest), true));
     let names = defined.map(name_at_start);
-    let lines = text.lines().filter(|line| starts_programs(line, false));
+    let lines = text
+        .split(['\n', ';'])
+        .filter(|line| starts_programs(line, false));
     let set = lines.filter_map(|line| line.split_once('=').map(|(before, _)| name_at_end(before)));
-    let lines = text.lines().filter(|line| starts_programs(line, false));
+    let lines = text
+        .split(['\n', ';'])
+        .filter(|line| starts_programs(line, false));
     let renamed = lines.flat_map(|line| line.split([',', '{', '}']).filter_map(new_name));
     let all = names.chain(set).chain(renamed);
     all.filter(|name| !name.is_empty())

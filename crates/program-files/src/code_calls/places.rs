@@ -15,7 +15,10 @@ pub(super) fn is_name_here(text: &str, at: usize, name: &str, kind: CallKind) ->
     let is_continued = after.starts_with(is_part_of_name);
     let is_end = name.starts_with(is_part_of_name) && before.ends_with(is_part_of_name);
     let is_whole = !is_continued && !is_end;
-    let is_member = before.ends_with(['.', '$', '@', '>', ':', '-', '#'])
+    let is_member = (before.ends_with(['.', '$', '@', '-', '#'])
+        || before.ends_with("->")
+        || before.ends_with("::")
+        || (before.ends_with(':') && before.trim_end_matches(':').ends_with([' ', '(', ','])))
         && !before.ends_with("builtins.")
         && !before.ends_with("Kernel.")
         && !before.ends_with("module.");
@@ -54,7 +57,11 @@ pub(super) fn argument<'t>(
         return (is_perl || sets.iter().any(|set| part.contains(set))).then_some(part);
     }
     let trimmed = rest.trim_start_matches([' ', '\t']);
-    if let Some(inner) = trimmed.strip_prefix('(') {
+    // The function may stand in brackets.
+    let called = trimmed
+        .strip_prefix(')')
+        .filter(|rest| rest.starts_with('('));
+    if let Some(inner) = called.unwrap_or(trimmed).strip_prefix('(') {
         return Some(until_closed(inner, language));
     }
     let has_statements = matches!(
@@ -66,7 +73,7 @@ pub(super) fn argument<'t>(
     }
     // A block, a package by its name, a version or prose is no call.
     let part = statement(rest, language).trim();
-    let is_value = part.starts_with(['"', '\'', '$', '@', '`'])
+    let is_value = part.starts_with(['"', '\'', '$', '@', '`', '<'])
         || part.starts_with("__")
         || part.starts_with("qw");
     let is_word = language == Language::Ruby

@@ -14,7 +14,7 @@ use crate::line::UNKNOWN;
 /// Limit on the places of a text that are looked at. What is behind them is not known.
 const MAX_PLACES: usize = 512;
 /// Names of the environment in code.
-const ENVIRONMENTS: [&str; 4] = ["ENV", "env", "environ", "getenv"];
+const ENVIRONMENTS: [&str; 6] = ["ENV", "env", "environ", "environb", "putenv", "setenv"];
 /// Functions that set what their first argument names.
 const SETTERS: [&str; 9] = [
     "append_path",
@@ -99,7 +99,11 @@ impl SetVariables {
         } = place;
         let language = evaluator.language;
         let open = after.chars().next().unwrap_or(' ');
-        let is_data = if open == '[' || (open == '{' && language == Language::Perl) {
+        let is_data = if open == '(' {
+            let argument = until_closed(&after[1..], language);
+            let sets = place.name.ends_with("tenv") && !argument.starts_with(QUOTES);
+            sets && Origins::is_data(*evaluator, argument)
+        } else if open == '[' || (open == '{' && language == Language::Perl) {
             let index = until_closed(&after[1..], language);
             let rest = after
                 .get(index.len() + 2..)
@@ -162,6 +166,10 @@ fn value_set(place: &NamedPlace<'_>) -> Option<String> {
     let language = evaluator.language;
     let plain_before = before.trim_end_matches(QUOTES);
     let is_quoted = plain_before.len() < before.len();
+    // Bytes of Python.
+    let plain_before = plain_before
+        .strip_suffix("[b")
+        .map_or(plain_before, |_| &plain_before[..plain_before.len() - 1]);
     // An entry of the hash of Perl.
     let entry = after.trim_start_matches(QUOTES).strip_prefix('}');
     let entry = entry.filter(|_| language == Language::Perl && plain_before.ends_with('{'));

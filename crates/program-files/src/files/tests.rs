@@ -2175,6 +2175,85 @@ fn programs_that_data_decides_cannot_be_rewritten() {
             "Object.assign(process.env, JSON.parse(fs.readFileSync('place')))\nexecSync('ls')",
         ),
         ("ruby a.rb", "system File.read('place')"),
+        ("python3 a.py", "run = os.system\nrun(open('place').read())"),
+        ("python3 a.py", "list(map(os.system, open('place')))"),
+        (
+            "python3 a.py",
+            "Thread(target=os.system, args=(open('place').read(),)).start()",
+        ),
+        (
+            "python3 a.py",
+            "S = {}\nS['c'] = open('place').read()\nos.system(S['c'])",
+        ),
+        (
+            "python3 a.py",
+            "c = ConfigParser()\nc.read('place')\nsubprocess.run(c['x']['c'], shell=True)",
+        ),
+        (
+            "python3 a.py",
+            "for (c,) in connect('place').execute('select c from t'): os.system(c)",
+        ),
+        (
+            "python3 a.py",
+            "subprocess.run('x', shell=True, executable=open('place').read())",
+        ),
+        (
+            "python3 a.py",
+            "subprocess.run(['sh'], input=open('place').read(), text=True)",
+        ),
+        (
+            "python3 a.py",
+            "os.putenv(*open('place').read().split('='))\nos.system('ls')",
+        ),
+        (
+            "python3 a.py",
+            "sys.path.append(open('place').read())\nimport q",
+        ),
+        (
+            "python3 a.py",
+            "match open('place').read():\n  case c: os.system(c)",
+        ),
+        (
+            "node a.js",
+            "const cp = require('child_process')\ncp.fork('b.js', [], { execArgv: fs.readFileSync('place', 'utf8').split(' ') })",
+        ),
+        (
+            "node a.js",
+            "const cp = require('child_process')\ncp.spawn('x', [], { shell: fs.readFileSync('place', 'utf8') })",
+        ),
+        (
+            "node a.js",
+            "new (require('worker_threads').Worker)(fs.readFileSync('place'), { eval: true })",
+        ),
+        ("ruby a.rb", "File.foreach('place') { |l| system l }"),
+        (
+            "ruby a.rb",
+            "c = JSON.parse(File.read('place'))\nexec c['c']",
+        ),
+        (
+            "perl a.pl",
+            "open(my $f, '<', 'place'); my $l = <$f>; open(P, '-|', $l);",
+        ),
+        (
+            "perl a.pl",
+            "open(F, 'place'); while (<F>) { my ($k, $v) = split /=/; $ENV{$k} = $v } system('ls');",
+        ),
+        (
+            "php a.php",
+            "<?php $c = json_decode(file_get_contents('place')); exec($c->c);",
+        ),
+        (
+            "lua a.lua",
+            "for l in io.lines('place') do os.execute(l) end",
+        ),
+        ("sh a.sh", "trap \"$(cat place)\" EXIT"),
+        ("sh a.sh", "alias x=\"$(cat place)\"\nx"),
+        ("sh a.sh", "bash -c 'c=$(cat place); $c'"),
+        ("sh a.sh", "builtin eval \"$(cat place)\""),
+        ("sh a.sh", "printf -v PATH %s \"$(cat place)\"\nls"),
+        ("sh a.sh", "N=C\nC=$(cat place)\n${!N}"),
+        ("sh a.sh", "git -c alias.x=\"!$(cat place)\" x"),
+        ("sh a.sh", "find . -exec $(cat place) {} \\;"),
         ("ruby a.rb", "`#{File.read('place')}`"),
         ("ruby a.rb", "x = File.read('place')\n%x|#{x}|"),
         (
@@ -2223,6 +2302,28 @@ fn programs_that_data_decides_cannot_be_rewritten() {
     ] {
         let (_, file) = line.split_once(' ').unwrap();
         check_rewritten(line, &[&format!("{file}: {code}\n"), "place: x"], "place");
+    }
+}
+
+#[test]
+fn data_that_functions_of_other_code_start_cannot_be_rewritten() {
+    for (line, files) in [
+        (
+            "python3 a.py",
+            [
+                "a.py: import json, helper\nhelper.go(json.load(open('place'))['c'])\n",
+                "helper.py: import subprocess\ndef go(c):\n  subprocess.run(c, shell=True)\n",
+            ],
+        ),
+        (
+            "node a.js",
+            [
+                "a.js: const h = require('./h'); h.run(fs.readFileSync('place', 'utf8'))\n",
+                "h.js: const cp = require('child_process'); exports.run = c => cp.execSync(c)\n",
+            ],
+        ),
+    ] {
+        check_rewritten(line, &[&files[..], &["place: x"]].concat(), "place");
     }
 }
 
@@ -2278,6 +2379,16 @@ fn programs_that_the_code_chooses_itself_are_known() {
              const map = { '.ts': ['npx', ['prettier', '--write']], '.py': ['black', []] }\n\
              const entry = map[path.extname(input.file)]\n\
              if (entry) { const [c, args] = entry; execFileSync(c, [...args, input.file]) }",
+        ),
+        (
+            "python3 a.py",
+            "def check(path):\n  return subprocess.run(['ruff', path]).returncode\n\
+             def main(data):\n  check(data['file'])\nmain(json.load(sys.stdin))",
+        ),
+        (
+            "bash a.sh",
+            "git diff --name-only | while read -r f; do\n  case \"$f\" in *.py) ruff check \"$f\" ;; esac\ndone\n\
+             export NOW=\"$(date)\" GIT_AUTHOR_NAME=\"$(whoami)\"\necho \"$NOW $f\" >> \"$HOME/log\"",
         ),
         (
             "sh a.sh",
