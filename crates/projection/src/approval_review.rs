@@ -43,12 +43,7 @@ pub(super) fn approval_review(
             v1::GuardianAssessmentStatus::Aborted => GuardianApprovalReviewStatus::Aborted,
         },
         risk_score: event.risk_score,
-        risk_level: event.risk_level.map(|level| match level {
-            v1::GuardianRiskLevel::Low => GuardianRiskLevel::Low,
-            v1::GuardianRiskLevel::Medium => GuardianRiskLevel::Medium,
-            v1::GuardianRiskLevel::High => GuardianRiskLevel::High,
-            v1::GuardianRiskLevel::Critical => GuardianRiskLevel::Critical,
-        }),
+        risk_level: event.risk_level,
         user_authorization: event
             .user_authorization
             .map(|authorization| match authorization {

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use codex_app_server_protocol::v2::{
     CollabAgentState, CollabAgentStatus, CollabAgentTool, CollabAgentToolCallStatus as CallStatus,
-    SubAgentActivityKind, ThreadItem,
+    ThreadItem,
 };
-use codex_protocol::{
-    self as v1, AgentStatus, EventMsg, ReasoningEffort, SubAgentActivityEvent, ThreadId,
-};
+use codex_protocol::{AgentStatus, EventMsg, ReasoningEffort, SubAgentActivityEvent, ThreadId};
 
 /// A call, without its outcome.
 struct CollabCall<'a> {
@@ -164,12 +162,7 @@ pub(super) fn ended(event: &EventMsg) -> Option<ThreadItem> {
 fn activity(activity: &SubAgentActivityEvent) -> ThreadItem {
     ThreadItem::SubAgentActivity {
         id: activity.event_id.clone(),
-        kind: match activity.kind {
-            v1::SubAgentActivityKind::Started => SubAgentActivityKind::Started,
-            v1::SubAgentActivityKind::Interacted => SubAgentActivityKind::Interacted,
-            v1::SubAgentActivityKind::Interrupted => SubAgentActivityKind::Interrupted,
-            v1::SubAgentActivityKind::Completed => SubAgentActivityKind::Completed,
-        },
+        kind: activity.kind,
         agent_thread_id: activity.agent_thread_id.to_string(),
         agent_path: activity.agent_path.0.clone(),
         model: activity.model.clone(),

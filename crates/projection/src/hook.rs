@@ -15,23 +15,17 @@ pub(crate) fn hook_run(run: &v1::HookRunSummary) -> v2::HookRunSummary {
             v1::HookHandlerType::Prompt => v2::HookHandlerType::Prompt,
             v1::HookHandlerType::Agent => v2::HookHandlerType::Agent,
         },
-        execution_mode: match run.execution_mode {
-            v1::HookExecutionMode::Sync => v2::HookExecutionMode::Sync,
-            v1::HookExecutionMode::Async => v2::HookExecutionMode::Async,
-        },
-        scope: match run.scope {
-            v1::HookScope::Thread => v2::HookScope::Thread,
-            v1::HookScope::Turn => v2::HookScope::Turn,
-        },
+        execution_mode: run.execution_mode,
+        scope: run.scope,
         source_path: run.source_path.clone(),
         source: run.source.map_or(v2::HookSource::Unknown, source),
         display_order: run.display_order,
-        status: status(run.status),
+        status: run.status,
         status_message: run.status_message.clone(),
         started_at: run.started_at,
         completed_at: run.completed_at,
         duration_ms: run.duration_ms,
-        entries: run.entries.iter().map(entry).collect(),
+        entries: run.entries.clone(),
     }
 }
 
@@ -114,28 +108,5 @@ fn source(source: v1::HookSource) -> v2::HookSource {
         v1::HookSource::SessionFlags => v2::HookSource::SessionFlags,
         v1::HookSource::Plugin => v2::HookSource::Plugin,
         v1::HookSource::Client => v2::HookSource::Unknown,
-    }
-}
-
-fn status(status: v1::HookRunStatus) -> v2::HookRunStatus {
-    match status {
-        v1::HookRunStatus::Running => v2::HookRunStatus::Running,
-        v1::HookRunStatus::Completed => v2::HookRunStatus::Completed,
-        v1::HookRunStatus::Failed => v2::HookRunStatus::Failed,
-        v1::HookRunStatus::Blocked => v2::HookRunStatus::Blocked,
-        v1::HookRunStatus::Stopped => v2::HookRunStatus::Stopped,
-    }
-}
-
-fn entry(entry: &v1::HookOutputEntry) -> v2::HookOutputEntry {
-    v2::HookOutputEntry {
-        kind: match entry.kind {
-            v1::HookOutputEntryKind::Warning => v2::HookOutputEntryKind::Warning,
-            v1::HookOutputEntryKind::Stop => v2::HookOutputEntryKind::Stop,
-            v1::HookOutputEntryKind::Feedback => v2::HookOutputEntryKind::Feedback,
-            v1::HookOutputEntryKind::Context => v2::HookOutputEntryKind::Context,
-            v1::HookOutputEntryKind::Error => v2::HookOutputEntryKind::Error,
-        },
-        text: entry.text.clone(),
     }
 }

@@ -7,8 +7,8 @@ use codex_app_server_protocol::v2::{
     ByteRange, CollabAgentToolCallStatus, CommandAction, CommandExecutionSource,
     CommandExecutionStatus, ContextCompactionStatus, DynamicToolCallOutputContentItem,
     DynamicToolCallStatus, FileUpdateChange, McpToolCallError, McpToolCallResult,
-    McpToolCallStatus, MemoryCitation, MemoryCitationEntry, PatchApplyStatus, PatchChangeKind,
-    TextElement, ThreadItem, UserInput, WebSearchAction,
+    McpToolCallStatus, MemoryCitation, PatchApplyStatus, PatchChangeKind, TextElement, ThreadItem,
+    UserInput, WebSearchAction,
 };
 use codex_protocol as v1;
 use serde_json::Value;
@@ -168,14 +168,8 @@ pub(super) fn reasoning_text(part: &v1::ReasoningItemContent) -> String {
 }
 
 pub(super) fn citation(citation: &v1::MemoryCitation) -> MemoryCitation {
-    let entry = |entry: &v1::MemoryCitationEntry| MemoryCitationEntry {
-        path: entry.path.clone(),
-        line_start: entry.line_start,
-        line_end: entry.line_end,
-        note: entry.note.clone(),
-    };
     MemoryCitation {
-        entries: citation.entries.iter().map(entry).collect(),
+        entries: citation.entries.clone(),
         thread_ids: citation.rollout_ids.clone(),
     }
 }

@@ -68,10 +68,6 @@ pub fn engine_sandbox(policy: v2::SandboxPolicy) -> v1::SandboxPolicy {
             network_access,
         },
         v2::SandboxPolicy::ExternalSandbox { network_access } => {
-            let network_access = match network_access {
-                v2::NetworkAccess::Restricted => v1::NetworkAccess::Restricted,
-                v2::NetworkAccess::Enabled => v1::NetworkAccess::Enabled,
-            };
             v1::SandboxPolicy::ExternalSandbox { network_access }
         }
         v2::SandboxPolicy::WorkspaceWrite {
@@ -102,10 +98,6 @@ pub fn wire_sandbox(policy: v1::SandboxPolicy) -> v2::SandboxPolicy {
             network_access,
         },
         v1::SandboxPolicy::ExternalSandbox { network_access } => {
-            let network_access = match network_access {
-                v1::NetworkAccess::Restricted => v2::NetworkAccess::Restricted,
-                v1::NetworkAccess::Enabled => v2::NetworkAccess::Enabled,
-            };
             v2::SandboxPolicy::ExternalSandbox { network_access }
         }
         v1::SandboxPolicy::WorkspaceWrite {

@@ -210,10 +210,7 @@ fn granted(
             network,
             file_system,
         },
-        scope: match scope {
-            PermissionGrantScope::Turn => v1::PermissionGrantScope::Turn,
-            PermissionGrantScope::Session => v1::PermissionGrantScope::Session,
-        },
+        scope,
     }
 }
 

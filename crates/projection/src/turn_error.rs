@@ -1,7 +1,7 @@
 //! Converts errors of turns to the wire.
 
 use codex_app_server_protocol::v2;
-use codex_protocol::{CodexErrorInfo, NonSteerableTurnKind};
+use codex_protocol::CodexErrorInfo;
 
 pub fn turn_error(
     message: &str,
@@ -47,10 +47,6 @@ fn wire_error_info(info: &CodexErrorInfo) -> v2::CodexErrorInfo {
             Wire::ResponseTooManyFailedAttempts { http_status_code }
         }
         CodexErrorInfo::ActiveTurnNotSteerable { turn_kind } => {
-            let turn_kind = match turn_kind {
-                NonSteerableTurnKind::Review => v2::NonSteerableTurnKind::Review,
-                NonSteerableTurnKind::Compact => v2::NonSteerableTurnKind::Compact,
-            };
             Wire::ActiveTurnNotSteerable { turn_kind }
         }
         _ => Wire::Other,

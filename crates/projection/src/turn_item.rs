@@ -1,6 +1,6 @@
 //! Converts items that the engine emits as a whole.
 
-use codex_app_server_protocol::v2::{HookPromptFragment, ThreadItem};
+use codex_app_server_protocol::v2::ThreadItem;
 use codex_protocol as v1;
 
 use super::item;
@@ -16,7 +16,7 @@ pub(super) fn wire_item(item: &v1::TurnItem) -> Option<ThreadItem> {
         },
         v1::TurnItem::HookPrompt(from) => ThreadItem::HookPrompt {
             id: from.id.clone(),
-            fragments: from.fragments.iter().map(fragment).collect(),
+            fragments: from.fragments.clone(),
         },
         v1::TurnItem::AgentMessage(from) => ThreadItem::AgentMessage {
             id: from.id.clone(),
@@ -54,13 +54,6 @@ pub(super) fn wire_item(item: &v1::TurnItem) -> Option<ThreadItem> {
         v1::TurnItem::Unknown(from) => return stored_item(from),
         _ => return None,
     })
-}
-
-fn fragment(fragment: &v1::HookPromptFragment) -> HookPromptFragment {
-    HookPromptFragment {
-        text: fragment.text.clone(),
-        hook_run_id: fragment.hook_run_id.clone(),
-    }
 }
 
 fn text_of(v1::AgentMessageContent::Text { text }: &v1::AgentMessageContent) -> &str {

@@ -62,11 +62,7 @@ pub fn wire_thread_limits(limits: &v1::ThreadLimits) -> Option<v2::ThreadLimits>
 
 pub(crate) fn wire_exceeded(exceeded: v1::ExceededLimit) -> v2::ExceededLimit {
     v2::ExceededLimit {
-        scope: match exceeded.scope {
-            v1::LimitScope::Turn => v2::LimitScope::Turn,
-            v1::LimitScope::Thread => v2::LimitScope::Thread,
-            v1::LimitScope::Tree => v2::LimitScope::Tree,
-        },
+        scope: exceeded.scope,
         limit: match exceeded.limit {
             v1::LimitKind::MaxTokens => v2::LimitKind::MaxTokens,
             v1::LimitKind::MaxRequests => v2::LimitKind::MaxRequests,

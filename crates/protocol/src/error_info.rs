@@ -1,5 +1,6 @@
 //! The kind of an error, for clients that handle kinds differently.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kind of a failure.
@@ -76,12 +77,12 @@ impl CodexErrorInfo {
     }
 }
 
-/// A kind of turn that does not take more input while it runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Kind of turn that accepts no further input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NonSteerableTurnKind {
-    /// A review.
+    /// A code review.
     Review,
-    /// A compaction.
+    /// A compaction that a client asked for.
     Compact,
 }

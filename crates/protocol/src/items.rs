@@ -3,6 +3,7 @@
 //! Commands, patches and tool calls are not among them: they have begin and end events of their own.
 
 use codex_app_server_protocol_macros::Tagged;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -110,13 +111,13 @@ pub struct HookPromptItem {
     pub fragments: Vec<HookPromptFragment>,
 }
 
-/// The output of one hook.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What one hook had to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HookPromptFragment {
-    /// The text.
+    /// Text that the agent receives.
     pub text: String,
-    /// The run of the hook.
+    /// Run that produced it, as in `hook/completed`.
     pub hook_run_id: String,
 }
 
@@ -159,17 +160,17 @@ pub struct MemoryCitation {
     pub rollout_ids: Vec<String>,
 }
 
-/// A place in a memory file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// One cited passage of a memory file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemoryCitationEntry {
-    /// The path of the file.
+    /// Path of the memory file, as the model wrote it.
     pub path: String,
-    /// The first line.
+    /// First line of the passage.
     pub line_start: u32,
-    /// The last line.
+    /// Last line of the passage, inclusive.
     pub line_end: u32,
-    /// What it was used for.
+    /// What the passage was used for.
     pub note: String,
 }
 

@@ -199,14 +199,14 @@ fn yes() -> bool {
     true
 }
 
-/// Whether the network may be used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// State of the network inside a sandbox that others set up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkAccess {
-    /// It may not.
+    /// Commands cannot count on it.
     #[default]
     Restricted,
-    /// It may.
+    /// Commands can use it.
     Enabled,
 }
 
@@ -298,8 +298,8 @@ pub struct RequestPermissionProfile {
     pub file_system: Option<FileSystemPermissions>,
 }
 
-/// For how long permissions are granted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How long granted access lasts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PermissionGrantScope {
     /// Until the turn ends.

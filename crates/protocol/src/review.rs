@@ -1,6 +1,7 @@
 //! Reviews: what is to be reviewed, and what the reviewer found.
 
 use codex_app_server_protocol_macros::Tagged;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A review that is asked for.
@@ -13,27 +14,27 @@ pub struct ReviewRequest {
     pub user_facing_hint: Option<String>,
 }
 
-/// What to review.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged)]
+/// What a review looks at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged, JsonSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ReviewTarget {
-    /// The changes in the working tree: staged, unstaged and untracked.
+    /// Everything not committed: staged, unstaged and untracked.
     UncommittedChanges,
-    /// The changes since a branch was left.
+    /// What the current branch adds to another.
     BaseBranch {
-        /// The branch.
+        /// Branch to compare with; must not be blank.
         branch: String,
     },
-    /// A commit.
+    /// What one commit changed.
     Commit {
-        /// Its id.
+        /// Id of the commit, full or short; must not be blank.
         sha: String,
-        /// Its title, for display.
+        /// First line of its message, for display; null if unknown.
         title: Option<String>,
     },
     /// Whatever the instructions say.
     Custom {
-        /// The instructions.
+        /// Instructions for the reviewer; must not be blank.
         instructions: String,
     },
 }

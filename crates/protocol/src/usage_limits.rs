@@ -119,11 +119,14 @@ impl ThreadLimits {
 }
 
 /// What a limit is a limit of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitScope {
+    /// A turn with the agents that work for it.
     Turn,
+    /// The turns of a thread.
     Thread,
+    /// A thread and all of its agents.
     Tree,
 }
 

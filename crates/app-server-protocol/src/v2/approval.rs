@@ -4,7 +4,7 @@
 use codex_app_server_protocol_macros::{Experimental, sparse};
 use codex_protocol::{
     AbsolutePathBuf, ExecPolicyAmendment, MacOsAutomationPermission, MacOsContactsPermission,
-    MacOsPreferencesPermission, NetworkPolicyAmendment, mark_members,
+    MacOsPreferencesPermission, NetworkPolicyAmendment, PermissionGrantScope, mark_members,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -260,17 +260,6 @@ pub struct GrantedPermissionProfile {
     pub network: Option<AdditionalNetworkPermissions>,
     /// Paths, each exactly as asked for; absent denies all.
     pub file_system: Option<AdditionalFileSystemPermissions>,
-}
-
-/// How long granted access lasts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum PermissionGrantScope {
-    /// Until the turn ends.
-    #[default]
-    Turn,
-    /// Until the session ends.
-    Session,
 }
 
 /// Access that a command is to have on top of its sandbox.

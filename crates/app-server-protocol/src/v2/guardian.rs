@@ -2,7 +2,7 @@
 //! of these notifications may change.
 
 use codex_app_server_protocol_macros::Experimental;
-use codex_protocol::mark_members;
+use codex_protocol::{GuardianRiskLevel, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -109,20 +109,4 @@ pub enum GuardianApprovalReviewStatus {
     Denied,
     /// The turn was interrupted before a verdict.
     Aborted,
-}
-
-/// How risky a reviewer finds an action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
-#[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_members::<Self>)]
-pub enum GuardianRiskLevel {
-    /// Little can go wrong.
-    Low,
-    /// Some harm is possible.
-    Medium,
-    /// Serious harm is possible; also assumed when a review fails.
-    High,
-    /// Harm that cannot be undone is likely.
-    #[since("0.140")]
-    Critical,
 }

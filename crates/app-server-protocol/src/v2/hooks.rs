@@ -1,7 +1,7 @@
 //! Runs of the user's hooks: what clients learn when one starts and when it has ended.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::mark_members;
+use codex_protocol::{HookExecutionMode, HookOutputEntry, HookRunStatus, HookScope, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -154,68 +154,6 @@ pub enum HookHandlerType {
     Prompt,
     /// An agent; not run in this version.
     Agent,
-}
-
-/// Whether the engine waits for a hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum HookExecutionMode {
-    /// It waits, and the result can stop what was about to happen.
-    Sync,
-    /// It does not wait; not run in this version.
-    Async,
-}
-
-/// What a hook's event concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum HookScope {
-    /// The thread as a whole.
-    Thread,
-    /// One turn.
-    Turn,
-}
-
-/// State of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum HookRunStatus {
-    /// Not ended yet.
-    Running,
-    /// Ended, with nothing against going on.
-    Completed,
-    /// Could not be run, timed out, or gave output that cannot be used; never stops anything.
-    Failed,
-    /// Objected to what was about to happen or has just happened.
-    Blocked,
-    /// Demanded that the agent goes no further.
-    Stopped,
-}
-
-/// Something a hook had to say.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HookOutputEntry {
-    /// What the text is for.
-    pub kind: HookOutputEntryKind,
-    /// The text.
-    pub text: String,
-}
-
-/// What a text from a hook is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum HookOutputEntryKind {
-    /// Tells the user something.
-    Warning,
-    /// Tells why the hook demanded a stop.
-    Stop,
-    /// Tells the agent why the hook objected.
-    Feedback,
-    /// Adds to what the agent knows.
-    Context,
-    /// Tells what went wrong with the hook itself.
-    Error,
 }
 
 /// Params of `hooks/list`: which hooks there are for some folders.

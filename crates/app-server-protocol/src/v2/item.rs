@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, Tagged};
 use codex_protocol::{
-    FunctionCallOutputBody, MessagePhase, RawText, ReasoningEffort, mark_members,
+    FunctionCallOutputBody, HookPromptFragment, MemoryCitationEntry, MessagePhase, RawText,
+    ReasoningEffort, mark_members,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -273,16 +274,6 @@ pub enum ContextCompactionStatus {
     Failed,
 }
 
-/// What one hook had to say.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct HookPromptFragment {
-    /// Text that the agent receives.
-    pub text: String,
-    /// Run that produced it, as in `hook/completed`.
-    pub hook_run_id: String,
-}
-
 /// Memories that an agent message rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -291,18 +282,4 @@ pub struct MemoryCitation {
     pub entries: Vec<MemoryCitationEntry>,
     /// Earlier threads that the memories stem from.
     pub thread_ids: Vec<String>,
-}
-
-/// One cited passage of a memory file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct MemoryCitationEntry {
-    /// Path of the memory file, as the model wrote it.
-    pub path: String,
-    /// First line of the passage.
-    pub line_start: u32,
-    /// Last line of the passage, inclusive.
-    pub line_end: u32,
-    /// What the passage was used for.
-    pub note: String,
 }

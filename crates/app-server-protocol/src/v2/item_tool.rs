@@ -91,22 +91,6 @@ pub enum CollabAgentTool {
     CloseAgent,
 }
 
-/// What happened with an agent that has a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
-#[serde(rename_all = "camelCase")]
-#[schemars(transform = mark_members::<Self>)]
-pub enum SubAgentActivityKind {
-    /// It was started.
-    Started,
-    /// It was sent a message.
-    Interacted,
-    /// Its turn was interrupted.
-    Interrupted,
-    /// Its turn ended.
-    #[since("0.169")]
-    Completed,
-}
-
 /// State of a call that directs other agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

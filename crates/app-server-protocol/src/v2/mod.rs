@@ -182,6 +182,13 @@ pub use user_verification::*;
 pub use windows::*;
 pub use windows_readiness::*;
 
+// The wire has these in the form of the engine.
+pub use codex_protocol::{
+    GuardianRiskLevel, HookExecutionMode, HookOutputEntry, HookOutputEntryKind, HookPromptFragment,
+    HookRunStatus, HookScope, LimitScope, MemoryCitationEntry, NetworkAccess, NonSteerableTurnKind,
+    PermissionGrantScope, ReviewTarget, SkillErrorInfo, SkillScope, SubAgentActivityKind,
+};
+
 /// For switches that are on unless something says otherwise.
 fn enabled() -> bool {
     true

@@ -2,7 +2,7 @@
 //! sandbox policy as they stand on the wire.
 
 use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
-use codex_protocol::{AbsolutePathBuf, mark_members};
+use codex_protocol::{AbsolutePathBuf, NetworkAccess, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -140,17 +140,6 @@ pub enum ReadOnlyAccess {
     /// Every file that the server's user can read.
     #[default]
     FullAccess,
-}
-
-/// State of the network inside a sandbox that others set up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum NetworkAccess {
-    /// Commands cannot count on it.
-    #[default]
-    Restricted,
-    /// Commands can use it.
-    Enabled,
 }
 
 /// Params of `permissionProfile/list`: which permissions a thread can be given by name.

@@ -1,7 +1,7 @@
 //! Code reviews: what is to be reviewed, and where the review runs.
 
-use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
-use codex_protocol::mark_members;
+use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::{ReviewTarget, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,31 +18,6 @@ pub struct ReviewStartParams {
     pub target: ReviewTarget,
     /// Whether to review in the thread or in a copy; in the thread by default.
     pub delivery: Option<ReviewDelivery>,
-}
-
-/// What a review looks at.
-#[derive(Clone, Debug, PartialEq, Serialize, Tagged, JsonSchema)]
-#[serde(tag = "type", rename_all = "camelCase")]
-pub enum ReviewTarget {
-    /// Everything not committed: staged, unstaged and untracked.
-    UncommittedChanges,
-    /// What the current branch adds to another.
-    BaseBranch {
-        /// Branch to compare with; must not be blank.
-        branch: String,
-    },
-    /// What one commit changed.
-    Commit {
-        /// Id of the commit, full or short; must not be blank.
-        sha: String,
-        /// First line of its message, for display; null if unknown.
-        title: Option<String>,
-    },
-    /// Whatever the instructions say.
-    Custom {
-        /// Instructions for the reviewer; must not be blank.
-        instructions: String,
-    },
 }
 
 /// Where a review runs.

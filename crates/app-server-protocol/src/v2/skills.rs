@@ -2,7 +2,7 @@
 //! folder, turning single ones on and off, and the notice that files changed.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
-use codex_protocol::{AbsolutePathBuf, mark_members};
+use codex_protocol::{AbsolutePathBuf, SkillErrorInfo, SkillScope, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -67,16 +67,6 @@ pub struct SkillDependencies {
     pub tools: Vec<SkillToolDependency>,
 }
 
-/// A skill that is missing from the list, or a working folder that could not be searched.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SkillErrorInfo {
-    /// The `SKILL.md` or the working folder.
-    pub path: String,
-    /// What is wrong with it.
-    pub message: String,
-}
-
 /// How a skill wants to be shown; an unusable value counts as null.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -121,20 +111,6 @@ pub struct SkillMetadata {
     /// Id of the plugin that it is of; absent for others.
     #[since("0.169")]
     pub plugin_id: Option<String>,
-}
-
-/// Who put a skill there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum SkillScope {
-    /// The user: in a home folder, an installed plugin or a folder named by the client.
-    User,
-    /// The project: between its root and the working folder.
-    Repo,
-    /// This program, which brings some along.
-    System,
-    /// The administrator, for everybody on the machine.
-    Admin,
 }
 
 /// One thing a skill needs.

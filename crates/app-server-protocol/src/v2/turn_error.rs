@@ -1,7 +1,7 @@
 //! Why a turn failed: the message for the user and the cause for the client's logic.
 
 use codex_app_server_protocol_macros::Experimental;
-use codex_protocol::mark_members;
+use codex_protocol::{NonSteerableTurnKind, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -93,14 +93,4 @@ pub enum CodexErrorInfo {
         /// Kind of the turn that is running.
         turn_kind: NonSteerableTurnKind,
     },
-}
-
-/// Kind of turn that accepts no further input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum NonSteerableTurnKind {
-    /// A code review.
-    Review,
-    /// A compaction that a client asked for.
-    Compact,
 }

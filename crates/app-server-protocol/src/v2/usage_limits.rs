@@ -1,6 +1,7 @@
 //! Limits on what a turn, a thread or a tree of agents may use, and what was used.
 
 use codex_app_server_protocol_macros::sparse;
+use codex_protocol::LimitScope;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,18 +39,6 @@ pub struct ThreadLimits {
     pub turn: Option<UsageLimits>,
     /// Limits of the thread and all of its agents together.
     pub tree: Option<UsageLimits>,
-}
-
-/// What a limit is a limit of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum LimitScope {
-    /// A turn with the agents that work for it.
-    Turn,
-    /// The turns of a thread.
-    Thread,
-    /// A thread and all of its agents.
-    Tree,
 }
 
 /// Kind of a limit, by its name.

@@ -2,7 +2,6 @@
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{ReviewDelivery, ReviewStartParams, ReviewTarget};
-use codex_protocol as v1;
 
 use super::call::{EarlyReply, RequestContext};
 use super::{input_thread, thread_fork};
@@ -12,7 +11,7 @@ pub(super) async fn start(
     RequestContext { server, connection }: RequestContext,
     params: ReviewStartParams,
 ) -> Result<EarlyReply<method::ReviewStart>, Failure> {
-    let target = engine_target(params.target)?;
+    let target = checked_target(params.target)?;
     let parent = input_thread(&server, &params.thread_id)?;
     let thread = match params.delivery.unwrap_or(ReviewDelivery::Inline) {
         ReviewDelivery::Inline => parent,
@@ -25,8 +24,8 @@ pub(super) async fn start(
     }))
 }
 
-/// The target for the engine. Required texts must not be blank.
-fn engine_target(target: ReviewTarget) -> Result<v1::ReviewTarget, Failure> {
+/// The target, if its required texts are not blank.
+fn checked_target(target: ReviewTarget) -> Result<ReviewTarget, Failure> {
     let given = |name: &str, text: String| {
         let text = text.trim().to_owned();
         if text.is_empty() {
@@ -36,17 +35,17 @@ fn engine_target(target: ReviewTarget) -> Result<v1::ReviewTarget, Failure> {
         }
     };
     Ok(match target {
-        ReviewTarget::UncommittedChanges => v1::ReviewTarget::UncommittedChanges,
-        ReviewTarget::BaseBranch { branch } => v1::ReviewTarget::BaseBranch {
+        ReviewTarget::UncommittedChanges => target,
+        ReviewTarget::BaseBranch { branch } => ReviewTarget::BaseBranch {
             branch: given("branch", branch)?,
         },
-        ReviewTarget::Commit { sha, title } => v1::ReviewTarget::Commit {
+        ReviewTarget::Commit { sha, title } => ReviewTarget::Commit {
             sha: given("sha", sha)?,
             title: title
                 .map(|title| title.trim().to_owned())
                 .filter(|title| !title.is_empty()),
         },
-        ReviewTarget::Custom { instructions } => v1::ReviewTarget::Custom {
+        ReviewTarget::Custom { instructions } => ReviewTarget::Custom {
             instructions: given("instructions", instructions)?,
         },
     })

@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    SkillDependencies, SkillErrorInfo, SkillInterface, SkillMetadata, SkillScope, SkillSummary,
-    SkillToolDependency, SkillsConfigWriteParams, SkillsConfigWriteResponse,
-    SkillsExtraRootsSetParams, SkillsExtraRootsSetResponse, SkillsListEntry, SkillsListParams,
-    SkillsListResponse,
+    SkillDependencies, SkillInterface, SkillMetadata, SkillSummary, SkillToolDependency,
+    SkillsConfigWriteParams, SkillsConfigWriteResponse, SkillsExtraRootsSetParams,
+    SkillsExtraRootsSetResponse, SkillsListEntry, SkillsListParams, SkillsListResponse,
 };
 use codex_protocol as v1;
 use codex_skills::{Skill, SkillSelector, SkillSet, SkillToggle};
@@ -120,14 +119,10 @@ pub(super) async fn config_write(
 }
 
 fn entry(cwd: String, skills: &SkillSet) -> SkillsListEntry {
-    let error = |error: &v1::SkillErrorInfo| SkillErrorInfo {
-        path: error.path.clone(),
-        message: error.message.clone(),
-    };
     SkillsListEntry {
         cwd,
         skills: skills.all.iter().map(metadata).collect(),
-        errors: skills.errors.iter().map(error).collect(),
+        errors: skills.errors.clone(),
     }
 }
 
@@ -157,12 +152,7 @@ fn metadata(skill: &Skill) -> SkillMetadata {
             tools: needed.tools.into_iter().map(dependency).collect(),
         }),
         path: skill.path.clone(),
-        scope: match skill.scope {
-            v1::SkillScope::User => SkillScope::User,
-            v1::SkillScope::Repo => SkillScope::Repo,
-            v1::SkillScope::System => SkillScope::System,
-            v1::SkillScope::Admin => SkillScope::Admin,
-        },
+        scope: skill.scope,
         enabled: skill.enabled,
     }
 }

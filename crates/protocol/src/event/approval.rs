@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::{Tagged, sparse};
+use crate::mark_members;
+use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -256,13 +258,18 @@ pub enum GuardianUserAuthorization {
     High,
 }
 
-/// The risk category of an action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// How risky a reviewer finds an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "snake_case")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum GuardianRiskLevel {
+    /// Little can go wrong.
     Low,
+    /// Some harm is possible.
     Medium,
+    /// Serious harm is possible; also assumed when a review fails.
     High,
-    /// Only in answers of clients that know it.
+    /// Harm that cannot be undone is likely.
+    #[since("0.140")]
     Critical,
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use codex_app_server_protocol_macros::sparse;
+use crate::mark_members;
+use codex_app_server_protocol_macros::{Experimental, sparse};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{AgentPath, ThreadId};
@@ -246,9 +248,10 @@ pub struct SubAgentActivityEvent {
     pub reasoning_effort: Option<ReasoningEffort>,
 }
 
-/// What happened with an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What happened with an agent that has a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, Experimental)]
 #[serde(rename_all = "snake_case")]
+#[schemars(transform = mark_members::<Self>)]
 pub enum SubAgentActivityKind {
     /// It was started.
     Started,
@@ -257,6 +260,7 @@ pub enum SubAgentActivityKind {
     /// Its turn was interrupted.
     Interrupted,
     /// Its turn ended.
+    #[since("0.169")]
     Completed,
 }
 

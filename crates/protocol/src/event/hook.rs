@@ -1,5 +1,6 @@
 //! Events about hooks: programs of the user that the engine runs on certain events.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The start or the end of a hook run.
@@ -150,57 +151,62 @@ pub enum HookHandlerType {
 }
 
 /// Whether the engine waits for a hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookExecutionMode {
+    /// It waits, and the result can stop what was about to happen.
     Sync,
+    /// It does not wait; not run in this version.
     Async,
 }
 
-/// Whether the event of a hook concerns the thread or one turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What a hook's event concerns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookScope {
+    /// The thread as a whole.
     Thread,
+    /// One turn.
     Turn,
 }
 
-/// The status of a hook run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// State of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookRunStatus {
+    /// Not ended yet.
     Running,
-    /// The hook succeeded.
+    /// Ended, with nothing against going on.
     Completed,
-    /// The hook failed, which has no effect.
+    /// Could not be run, timed out, or gave output that cannot be used; never stops anything.
     Failed,
-    /// The hook refused the action of its event.
+    /// Objected to what was about to happen or has just happened.
     Blocked,
-    /// The hook ended the turn.
+    /// Demanded that the agent goes no further.
     Stopped,
 }
 
-/// A part of the output of a hook.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Something a hook had to say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HookOutputEntry {
-    /// The purpose.
+    /// What the text is for.
     pub kind: HookOutputEntryKind,
-    /// The message.
+    /// The text.
     pub text: String,
 }
 
-/// The purpose of a part of the output of a hook.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// What a text from a hook is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookOutputEntryKind {
-    /// A warning for the user.
+    /// Tells the user something.
     Warning,
-    /// The reason for the end of the turn.
+    /// Tells why the hook demanded a stop.
     Stop,
-    /// The reason for a refusal, for the model.
+    /// Tells the agent why the hook objected.
     Feedback,
-    /// Additional context for the model.
+    /// Adds to what the agent knows.
     Context,
-    /// An error of the hook itself.
+    /// Tells what went wrong with the hook itself.
     Error,
 }

@@ -1,6 +1,7 @@
 //! Events about a session, and replies to requests for lists.
 
 use codex_app_server_protocol_macros::sparse;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::EventMsg;
@@ -126,12 +127,12 @@ pub struct SkillsListEntry {
     pub errors: Vec<SkillErrorInfo>,
 }
 
-/// A skill file that could not be read.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A skill that is missing from the list, or a working folder that could not be searched.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillErrorInfo {
-    /// The path of the file.
+    /// The `SKILL.md` or the working folder.
     pub path: String,
-    /// The error message.
+    /// What is wrong with it.
     pub message: String,
 }
 
@@ -198,17 +199,17 @@ pub struct SkillToolDependency {
     pub url: Option<String>,
 }
 
-/// The origin of a skill.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Who put a skill there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SkillScope {
-    /// The user's.
+    /// The user: in a home folder, an installed plugin or a folder named by the client.
     User,
-    /// The repository's.
+    /// The project: between its root and the working folder.
     Repo,
-    /// It comes with the engine.
+    /// This program, which brings some along.
     System,
-    /// The administrator's.
+    /// The administrator, for everybody on the machine.
     Admin,
 }
 
