@@ -281,6 +281,7 @@ mod transcript;
 #[cfg(target_os = "linux")]
 mod trust;
 mod turn_settings;
+mod turn_transcripts;
 #[cfg(target_os = "linux")]
 mod typed_commands;
 mod typescript;

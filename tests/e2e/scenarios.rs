@@ -2,8 +2,6 @@
 
 use std::fs;
 
-use serde_json::json;
-
 use crate::session::{Session, ready_scenario};
 use crate::{codex, repository};
 
@@ -52,17 +50,6 @@ async fn parallel_commands() {
     items.retain(|item| item["type"] == "commandExecution");
     assert_eq!(items.len(), 2, "{turn}");
     assert!(items.iter().all(|item| item["exitCode"] == 0), "{turn}");
-}
-
-#[tokio::test]
-async fn slow_answer() {
-    let mut session = Session::start(&ready_scenario("slow-answer")).await;
-    let server = &mut session.server;
-    let turn = server.start_turn(&session.thread, "a story").await;
-    server.wait_for("item/agentMessage/delta").await.unwrap();
-    let params = json!({ "threadId": session.thread, "turnId": turn["id"] });
-    server.result("turn/interrupt", params).await;
-    assert_eq!(server.completed_turn().await["status"], "interrupted");
 }
 
 #[tokio::test]

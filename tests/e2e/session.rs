@@ -17,6 +17,8 @@ pub(crate) struct Session {
     pub(crate) server: AppServer,
     pub(crate) thread: String,
     transcript: Transcript,
+    /// The id of a request of the server that stays open.
+    held: Option<Value>,
     scenario: Scenario,
     folder: TempDir,
     _home: TempDir,
@@ -41,26 +43,42 @@ impl Session {
 
     /// Plays the scenario of this text.
     pub(crate) async fn play_text(scenario: &str) -> String {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("scenario.toml");
+        Self::start_text(scenario).await.into_transcript().await
+    }
+
+    /// Starts the server and a thread with the scenario of this text.
+    pub(crate) async fn start_text(scenario: &str) -> Self {
+        Self::start_with(scenario, json!({})).await
+    }
+
+    /// The same with params of `thread/start`.
+    pub(crate) async fn start_with(scenario: &str, params: Value) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("scenario.toml");
         fs::write(&path, scenario).unwrap();
-        Self::start(&path).await.into_transcript().await
+        Self::start_in(home, &path, params).await
     }
 
     /// Starts the server and a thread.
     pub(crate) async fn start(path: &Path) -> Self {
+        Self::start_in(tempfile::tempdir().unwrap(), path, json!({})).await
+    }
+
+    async fn start_in(home: TempDir, path: &Path, mut params: Value) -> Self {
         let scenario = Scenario::load(path).unwrap();
-        let (home, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let folder = tempfile::tempdir().unwrap();
         for (path, text) in &scenario.session.files {
             fs::write(folder.path().join(path), text).unwrap();
         }
         let arguments = ["--scenario", path.to_str().unwrap()];
         let mut server = AppServer::start_with(PROGRAM, home.path(), &arguments).unwrap();
         server.initialize_experimental().await;
-        let params = json!({ "cwd": folder.path() });
+        params["cwd"] = json!(folder.path());
+        let thread = server.start_thread_with(params).await;
         Self {
-            thread: server.start_thread_with(params).await,
-            transcript: Transcript::of(folder.path()),
+            transcript: Transcript::of(folder.path(), &thread),
+            thread,
+            held: None,
             scenario,
             server,
             folder,
@@ -70,12 +88,59 @@ impl Session {
 
     async fn into_transcript(mut self) -> String {
         let mut answers = std::mem::take(&mut self.scenario.session.answers).into_iter();
-        for prompt in &self.scenario.session.prompts {
-            self.transcript.push(format!("> {prompt}"));
-            self.server.start_turn(&self.thread, prompt).await;
+        let has_prompts = !self.scenario.session.prompts.is_empty();
+        assert!(has_prompts, "a scenario without prompts plays nothing");
+        for prompt in std::mem::take(&mut self.scenario.session.prompts) {
+            self.begin(&prompt).await;
             let answer = |method: &str| answer(method, &mut answers);
             self.transcript.record_turn(&mut self.server, answer).await;
         }
+        self.end().await
+    }
+
+    /// Starts a turn, which is recorded from here on. Returns its id.
+    pub(crate) async fn begin(&mut self, prompt: &str) -> Value {
+        self.transcript.push(format!("> {prompt}"));
+        let turn = self.server.start_turn(&self.thread, prompt).await;
+        turn["id"].clone()
+    }
+
+    /// Records until a message with this method. Requests of the server are answered with `answer`.
+    pub(crate) async fn record_until(&mut self, last: &str, answer: Value) {
+        let answer = |_: &str| answer.clone();
+        self.transcript
+            .record_until(last, &mut self.server, answer)
+            .await;
+    }
+
+    /// Records until a request of the server with this method, which stays open.
+    pub(crate) async fn hold_until(&mut self, method: &str) {
+        let server = &mut self.server;
+        self.held = Some(self.transcript.record_request(method, server).await);
+    }
+
+    /// Answers the request that stays open.
+    pub(crate) async fn answer_held(&mut self, answer: Value) {
+        let id = self.held.take().unwrap();
+        self.transcript.answer(&mut self.server, &id, &answer).await;
+    }
+
+    /// Records to the end of the turn without what was said so far, which is a matter of chance.
+    pub(crate) async fn record_end_without_text(&mut self) {
+        self.transcript.leaves_out_text = true;
+        self.record_until("turn/completed", json!({})).await;
+    }
+
+    /// Sends a request about the thread, and records its reply.
+    pub(crate) async fn ask(&mut self, method: &str, mut params: Value) -> Value {
+        params["threadId"] = json!(self.thread);
+        let result = self.server.result(method, params).await;
+        self.transcript.reply(method, &result);
+        result
+    }
+
+    /// Ends the server, and returns the transcript with the files of the folder.
+    pub(crate) async fn end(mut self) -> String {
         self.server.finish().await.unwrap();
         let files = fs::read_dir(self.folder.path()).unwrap();
         let mut files: Vec<_> = files.map(|file| file.unwrap().file_name()).collect();

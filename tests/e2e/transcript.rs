@@ -1,22 +1,14 @@
 //! Transcripts of turns, for snapshots: each message of the server and each answer on a line, without what differs
-//! from run to run.
+//! from run to run. An id is shown as what it is the id of and a number: equal ids as the same, different ones as others.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use codex_test_support::AppServer;
 use serde_json::{Map, Value, json};
 
 /// Members that differ from run to run, or repeat what other lines say.
-const LEFT_OUT: [&str; 17] = [
-    "id",
-    "threadId",
-    "turnId",
-    "checkpointId",
-    "rootTurnId",
-    "itemId",
-    "approvalId",
-    "requestId",
-    "processId",
+const LEFT_OUT: [&str; 8] = [
     "startedAt",
     "startedAtMs",
     "completedAt",
@@ -26,6 +18,23 @@ const LEFT_OUT: [&str; 17] = [
     "itemsView",
     "memoryCitation",
 ];
+
+/// Members with an id, beside `id`.
+const ID_MEMBERS: [&str; 10] = [
+    "threadId",
+    "sessionId",
+    "reviewThreadId",
+    "turnId",
+    "rootTurnId",
+    "itemId",
+    "requestId",
+    "approvalId",
+    "processId",
+    "checkpointId",
+];
+
+/// Members of a thread that say when and where it was stored, and by which version.
+const OF_STORED_THREADS: [&str; 5] = ["createdAt", "updatedAt", "recencyAt", "path", "cliVersion"];
 
 /// Notifications that come beside a command that runs, sooner or later. The output of a command is also in its item.
 const SKIPPED: [&str; 3] = [
@@ -41,6 +50,10 @@ const MAX_CHARACTERS: usize = 160;
 #[derive(Debug, Default)]
 pub(crate) struct Transcript {
     lines: Vec<String>,
+    /// Whether the texts of deltas and items are left out.
+    pub(crate) leaves_out_text: bool,
+    /// What is shown in place of each id.
+    ids: HashMap<String, String>,
     /// Texts to replace, such as paths.
     replaced: Vec<(String, &'static str)>,
     /// The method, the item and the text of the deltas that came last: they are shown as one.
@@ -48,11 +61,12 @@ pub(crate) struct Transcript {
 }
 
 impl Transcript {
-    /// Paths below `folder` are shown as `[folder]/…`.
-    pub(crate) fn of(folder: &Path) -> Self {
+    /// Paths below `folder` are shown as `[folder]/…`, the id of the thread as that of the first one.
+    pub(crate) fn of(folder: &Path, thread: &str) -> Self {
         let canonical = folder.canonicalize().unwrap();
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         Self {
+            ids: HashMap::from([(json!(thread).to_string(), "thread-1".to_owned())]),
             replaced: vec![(text(&canonical), "[folder]"), (text(folder), "[folder]")],
             ..Self::default()
         }
@@ -62,24 +76,71 @@ impl Transcript {
     pub(crate) async fn record_turn(
         &mut self,
         server: &mut AppServer,
+        answer: impl FnMut(&str) -> Value,
+    ) {
+        self.record_until("turn/completed", server, answer).await;
+    }
+
+    /// Records until a message with this method.
+    pub(crate) async fn record_until(
+        &mut self,
+        last: &str,
+        server: &mut AppServer,
         mut answer: impl FnMut(&str) -> Value,
     ) {
+        loop {
+            let (method, request) = self.record_message(server).await;
+            if let Some(id) = request {
+                let result = answer(&method);
+                self.answer(server, &id, &result).await;
+            }
+            if method == last {
+                return;
+            }
+        }
+    }
+
+    /// Records until a request of the server with this method, and returns its id.
+    pub(crate) async fn record_request(&mut self, method: &str, server: &mut AppServer) -> Value {
+        loop {
+            let (received, request) = self.record_message(server).await;
+            if received == method {
+                return request.unwrap();
+            }
+        }
+    }
+
+    /// Answers a request of the server.
+    pub(crate) async fn answer(&mut self, server: &mut AppServer, id: &Value, result: &Value) {
+        let shown = self.shown(result, "answer");
+        self.push(format!("  <- {shown}"));
+        let reply = json!({ "id": id, "result": result });
+        server.send(&reply).await.unwrap();
+    }
+
+    /// Records a notification or a request. Returns its method, and the id of a request.
+    async fn record_message(&mut self, server: &mut AppServer) -> (String, Option<Value>) {
         loop {
             let message = server.receive().await.unwrap();
             let Some(method) = message["method"].as_str() else {
                 continue;
             };
-            self.add(method, &message["params"]);
-            if message.get("id").is_some() {
-                let result = answer(method);
-                self.push(format!("  <- {}", self.shown(&result)));
-                let reply = json!({ "id": message["id"], "result": result });
-                server.send(&reply).await.unwrap();
+            let request = message.get("id").cloned();
+            match &request {
+                Some(id) => {
+                    let request = self.shown_id("request", id);
+                    self.add(&format!("{method} {request}"), &message["params"]);
+                }
+                None => self.add(method, &message["params"]),
             }
-            if method == "turn/completed" {
-                return;
-            }
+            return (method.to_owned(), request);
         }
+    }
+
+    /// Adds what a request of the client is answered with.
+    pub(crate) fn reply(&mut self, method: &str, result: &Value) {
+        let shown = self.shown(result, "reply");
+        self.push(format!("{method} -> {shown}"));
     }
 
     /// Adds a line of the test itself.
@@ -90,6 +151,9 @@ impl Transcript {
 
     fn add(&mut self, method: &str, params: &Value) {
         if SKIPPED.contains(&method) {
+            return;
+        }
+        if self.leaves_out_text && !params["delta"].is_null() {
             return;
         }
         if let Some(piece) = params["delta"].as_str() {
@@ -106,11 +170,14 @@ impl Transcript {
             return;
         }
         let mut params = params.clone();
+        if self.leaves_out_text {
+            params.pointer_mut("/item/text").map(Value::take);
+        }
         if let Some(items) = params["turn"]["items"].as_array() {
             // The items were shown one by one.
             params["turn"]["items"] = items.iter().map(|item| item["type"].clone()).collect();
         }
-        let line = format!("{method} {}", self.shown(&params));
+        let line = format!("{method} {}", self.shown(&params, method));
         // The same diff may be sent more than once.
         if method != "turn/diff/updated" || !self.lines.contains(&line) {
             self.push(line);
@@ -118,36 +185,68 @@ impl Transcript {
     }
 
     fn end_delta(&mut self) {
-        if let Some((method, _, text)) = self.delta.take() {
-            let text = self.shown(&json!(text));
-            self.lines.push(format!("{method} {text}"));
+        if let Some((method, item, text)) = self.delta.take() {
+            let item = match item {
+                Value::Null => String::new(),
+                item => self.shown_id("item", &item) + " ",
+            };
+            let text = self.shown(&json!(text), "delta");
+            self.lines.push(format!("{method} {item}{text}"));
         }
     }
 
-    /// A value in the notation of JSON, without quotes around names and without members that say nothing.
-    fn shown(&self, value: &Value) -> String {
+    /// A value in the notation of JSON, without quotes around names and without members that say nothing. `owner` is the
+    /// name of the member that has it.
+    fn shown(&mut self, value: &Value, owner: &str) -> String {
         match value {
             Value::Null => String::new(),
             Value::String(text) => json!(self.stable(text)).to_string(),
             Value::Array(items) => {
-                let items: Vec<_> = items.iter().map(|item| self.shown(item)).collect();
+                let items: Vec<_> = items.iter().map(|item| self.shown(item, owner)).collect();
                 format!("[{}]", items.join(", "))
             }
-            Value::Object(members) => self.shown_members(members),
+            Value::Object(members) => self.shown_members(members, owner),
             _ => value.to_string(),
         }
     }
 
-    fn shown_members(&self, members: &Map<String, Value>) -> String {
+    fn shown_members(&mut self, members: &Map<String, Value>, owner: &str) -> String {
         let is_shown = |name: &str, value: &Value| {
             let is_empty = value.is_null() || *value == json!([]) || *value == json!({});
-            !is_empty && !LEFT_OUT.contains(&name)
+            let is_of_storage = owner == "thread" && OF_STORED_THREADS.contains(&name);
+            !is_empty && !is_of_storage && !LEFT_OUT.contains(&name)
         };
-        let shown: Vec<_> = (members.iter())
-            .filter(|(name, value)| is_shown(name, value))
-            .map(|(name, value)| format!("{name}: {}", self.shown(value)))
-            .collect();
+        let mut shown = Vec::new();
+        for (name, value) in members {
+            if !is_shown(name, value) {
+                continue;
+            }
+            let text = if name == "id" {
+                self.shown_id(owner, value)
+            } else if ID_MEMBERS.contains(&&**name) {
+                self.shown_id(name.trim_end_matches("Id"), value)
+            } else {
+                self.shown(value, name)
+            };
+            shown.push(format!("{name}: {text}"));
+        }
         format!("{{{}}}", shown.join(", "))
+    }
+
+    /// What stands for an id. Its kind is that of the first place where it stood.
+    fn shown_id(&mut self, kind: &str, id: &Value) -> String {
+        let kind = match kind {
+            "items" => "item",
+            "turns" => "turn",
+            kind => kind,
+        };
+        let next = self
+            .ids
+            .values()
+            .filter(|shown| shown.starts_with(&format!("{kind}-")));
+        let next = next.count() + 1;
+        let shown = self.ids.entry(id.to_string());
+        shown.or_insert_with(|| format!("{kind}-{next}")).clone()
     }
 
     fn stable(&self, text: &str) -> String {
