@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use codex_batch::{BatchFolder, BatchWorker, RunOptions, WorkerEnd, run as work};
+use codex_batch::{BatchFolder, BatchWorker, RunOptions, WorkerEnd, WorkerProgress, run as work};
 use codex_client_commands::ServerChoice;
 use codex_engine_host::host::HostPurpose;
 use codex_engine_host::log;
@@ -15,7 +15,7 @@ use codex_engine_host::wiring::{TraceRecorder, non_blank};
 use codex_system::signals::Signals;
 use tokio::sync::watch;
 
-use super::progress::LiveTable;
+use crate::print::answer;
 use crate::settings_flags::SettingsFlags;
 
 /// The key of the model, as for `codex exec`.
@@ -77,14 +77,17 @@ pub(super) fn run(arguments: &RunArguments, settings: &SettingsFlags) -> anyhow:
             index,
             pause,
         };
-        let mut table = LiveTable::new(&folder, std::io::stderr().is_terminal());
+        let mut progress = WorkerProgress::new(&folder, std::io::stderr().is_terminal());
         let ended = work(
             Arc::clone(&folder),
             Arc::new(worker),
             connection,
             messages,
             options,
-            |result| table.finished(result),
+            |result| {
+                // Nobody may look.
+                let _ = progress.finished(&mut std::io::stderr().lock(), result);
+            },
         );
         anyhow::Ok(ended.await?)
     });
@@ -119,7 +122,7 @@ async fn pause_on_signal(pauses: watch::Sender<bool>) {
 }
 
 fn status_of(end: WorkerEnd) -> ExitCode {
-    super::progress::say_end(end);
+    answer(end);
     if end.left > 0 || end.is_budget_used {
         ExitCode::from(LEFT)
     } else {
