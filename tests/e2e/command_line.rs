@@ -109,6 +109,19 @@ fn turn_ends_quietly_when_its_reader_has_left() {
     assert_eq!((output.status.code(), &*errors), (Some(141), ""));
 }
 
+#[test]
+fn demo_ends_quietly_when_its_reader_has_left() {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let home = TempDir::new().unwrap();
+    let folder = home.path().join("demo");
+    let mut command = Command::new(PROGRAM);
+    command.args(["demo", "--auto", "--folder"]).arg(&folder);
+    let output = run_into(writer, &home, &mut command);
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!((output.status.code(), &*errors), (Some(141), ""));
+}
+
 /// Where the disk is full, a command fails and leaves nothing behind.
 #[cfg(target_os = "linux")]
 #[test]

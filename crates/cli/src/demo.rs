@@ -16,7 +16,7 @@ use crate::turn_status::success_if_completed;
 Starts `codex app-server` with a model that follows a script, and is its client: you see \
 what an IDE shows, and answer what it would ask you. Commands and patches are real and happen in a \
 new folder, under the sandbox. Nothing leaves this machine and your own settings are not read.\n\n\
-Exit status: 0 the session was completed, 1 it was not.")]
+Exit status: 0 the session was completed, 1 it was not, 141 the reader of its output has left.")]
 pub(crate) struct DemoArguments {
     /// Play this scenario (see docs/scenarios.md) instead of the built-in tour.
     #[arg(long, value_name = "FILE")]
