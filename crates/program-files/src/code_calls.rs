@@ -373,7 +373,11 @@ impl<'t> CallReader<'t> {
             return;
         }
         let lines = self.found.iter_mut().flat_map(|call| &mut call.lines);
-        lines.for_each(|line| line.insert_str(0, &set.lines));
+        // Where programs are searched matters to each of them.
+        let is_search_path = |line: &&str| line.starts_with("export PATH=");
+        let paths = set.lines.split_inclusive('\n').filter(is_search_path);
+        let paths: String = paths.collect();
+        lines.for_each(|line| line.insert_str(0, &paths));
         self.found.push(CodeCall {
             is_computed: set.computed.is_some(),
             shown: set.computed.unwrap_or_default(),

@@ -3,7 +3,7 @@
 //! No language is parsed. Every word in the text of a file that names code beside it, or in the working folder, counts;
 //! scripts for a shell are also read like a line of a hook. Names that a program computes are not found.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -26,8 +26,8 @@ use crate::script_places::with_known_places;
 const MAX_TEXT: u64 = 8 * 1024 * 1024;
 /// Longer words name no file.
 const MAX_WORD: usize = 256;
-/// The limit on lines of code that are read again in the folders of other code.
-const MAX_MOVED: usize = 1024;
+/// The limit on files that are read again for other folders.
+const MAX_MOVED: usize = 256;
 /// The limit on the folders that a text names.
 const MAX_INNER: usize = 16;
 /// The first files of a folder that is imported.
@@ -61,6 +61,7 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
         starters: BTreeSet::new(),
         known_starters: HashMap::new(),
         places: BTreeMap::new(),
+        scripts: HashSet::new(),
         read_again: 0,
         source: PathBuf::new(),
     };
@@ -129,11 +130,13 @@ struct ReferenceReader<'a> {
     /// Functions of code that start what they get as arguments, for other code to call.
     starters: BTreeSet<String>,
     /// Which of them were known when files with code were read.
-    known_starters: HashMap<PathBuf, usize>,
+    known_starters: HashMap<PathBuf, BTreeSet<String>>,
     /// Scripts, and those that they read as a part of themselves.
     sourced: BTreeSet<(PathBuf, PathBuf)>,
     /// Where files were run when they were read.
     places: BTreeMap<PathBuf, RunPlaces>,
+    /// Scripts and lines that have been read, and the files that have them.
+    scripts: HashSet<(PathBuf, String, bool)>,
     /// How many files have been read again.
     read_again: usize,
     /// The file that is read.
@@ -174,7 +177,7 @@ impl ReferenceReader<'_> {
                 self.starters.extend(own_starters(&text, language));
             }
             self.known_starters
-                .insert(path.to_path_buf(), self.starters.len());
+                .insert(path.to_path_buf(), self.starters.clone());
         }
         let moves = self.moves_of(&places, &text, language, folder);
         self.moves.insert(path.to_path_buf(), moves);
@@ -312,9 +315,7 @@ impl ReferenceReader<'_> {
             let places = |path| (found.places.get(path), self.places.get(path));
             [&file.path, &file.real].iter().any(|path| {
                 let (now, before) = places(*path);
-                let starters = self.known_starters.get(*path);
-                (now.is_some() && now != before)
-                    || starters.is_some_and(|known| *known < self.starters.len())
+                (now.is_some() && now != before) || self.calls_new_starters(path)
             })
         };
         let moved: Vec<ProgramFile> = found.all.iter().filter(is_moved).cloned().collect();
@@ -325,6 +326,22 @@ impl ReferenceReader<'_> {
             return Vec::new();
         }
         moved
+    }
+
+    /// Whether code calls functions of other code that were not known to start programs when it was read.
+    fn calls_new_starters(&self, path: &Path) -> bool {
+        let Some(known) = self.known_starters.get(path) else {
+            return false;
+        };
+        let mut new = self.starters.difference(known).peekable();
+        if new.peek().is_none() {
+            return false;
+        }
+        let text = text_of(path).unwrap_or_default();
+        let names: HashSet<&str> = text
+            .split(|c: char| !c.is_alphanumeric() && c != '_')
+            .collect();
+        new.any(|name| names.contains(name.as_str()))
     }
 
     /// The folders that a text changes to for its own process.
@@ -416,6 +433,12 @@ impl ReferenceReader<'_> {
     /// builds is one, if `is_run`.
     fn read_script(&mut self, text: &str, folder: &Path, is_run: bool, found: &mut ProgramFiles) {
         let text = &with_known_places(text, folder);
+        if !self
+            .scripts
+            .insert((self.source.clone(), text.clone(), is_run))
+        {
+            return;
+        }
         let place = self.finder.place;
         let known = place.known_values();
         let read = read_line(text, &known);
