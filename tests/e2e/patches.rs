@@ -258,7 +258,7 @@ async fn check(caller: PatchCaller) {
         let is_it = |item: &&Value| item["call_id"] == **place && item.get("output").is_some();
         let output = &input.iter().find(is_it).unwrap()["output"];
         case.check(&caller, &text_of(output), &home.path().join(place));
-        // What was applied is a file change; what could not be is none.
+        // What was applied is a file change, and so is what could not be.
         let items = ended["items"].as_array().unwrap();
         let item = items.iter().find(|item| item["id"] == **place);
         let status = item.map(|item| {
@@ -275,9 +275,9 @@ async fn check(caller: PatchCaller) {
                 caller.name,
                 case.body
             ),
-            Failed(_) => assert_ne!(
+            Failed(_) => assert_eq!(
                 status,
-                Some(("fileChange", "completed")),
+                Some(("fileChange", "failed")),
                 "{}: {}",
                 caller.name,
                 case.body
@@ -348,6 +348,40 @@ async fn through_a_shell_command() {
         },
     })
     .await;
+}
+
+#[tokio::test]
+async fn patch_that_does_not_fit_is_an_item_with_its_changes() {
+    let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-four\n+4\n*** End Patch\n";
+    let call = sse::function_call("call-1", "apply_patch", &json!({ "input": patch }));
+    let replies = [sse::items(&[call]), sse::text("done")];
+    let replies = replies.map(|events| HttpReply::stream(&events));
+    let model = ModelServer::start(replies).await.unwrap();
+    let home = scripted_home(&model, "model_catalog_json = \"models.json\"");
+    let models = json!({ "models": [model_with(Some("function"))] });
+    fs::write(home.path().join("models.json"), models.to_string()).unwrap();
+    fs::write(home.path().join("a.txt"), BEFORE).unwrap();
+    let mut server = server(&home).await;
+    let thread = server.start_thread().await;
+    server.start_turn(&thread, "go").await;
+    let mut told = Vec::new();
+    loop {
+        let message = server.receive().await.unwrap();
+        let item = &message["params"]["item"];
+        if item["type"] == "fileChange" {
+            let change = &item["changes"][0];
+            assert_eq!(change["diff"], "@@\n-four\n+4\n");
+            assert!(change["path"].as_str().unwrap().ends_with("/a.txt"));
+            told.push((message["method"].clone(), item["status"].clone()));
+        }
+        if message["method"] == "turn/completed" {
+            break;
+        }
+    }
+    let expected = [("item/started", "inProgress"), ("item/completed", "failed")];
+    let expected = expected.map(|(method, status)| (json!(method), json!(status)));
+    assert_eq!(told, expected);
+    server.finish().await.unwrap();
 }
 
 #[tokio::test]

@@ -431,16 +431,19 @@ pub(super) fn mcp_ended(end: &v1::McpToolCallEndEvent) -> ThreadItem {
 
 /// The item as it begins, if its end is the first that is known of it.
 pub(super) fn as_begun(mut item: ThreadItem) -> ThreadItem {
-    if let ThreadItem::CommandExecution {
-        status,
-        aggregated_output,
-        exit_code,
-        duration_ms,
-        ..
-    } = &mut item
-    {
-        *status = CommandExecutionStatus::InProgress;
-        (*aggregated_output, *exit_code, *duration_ms) = (None, None, None);
+    match &mut item {
+        ThreadItem::CommandExecution {
+            status,
+            aggregated_output,
+            exit_code,
+            duration_ms,
+            ..
+        } => {
+            *status = CommandExecutionStatus::InProgress;
+            (*aggregated_output, *exit_code, *duration_ms) = (None, None, None);
+        }
+        ThreadItem::FileChange { status, .. } => *status = PatchApplyStatus::InProgress,
+        _ => {}
     }
     item
 }

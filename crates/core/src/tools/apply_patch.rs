@@ -16,7 +16,7 @@ use serde_json::json;
 use super::arguments::{arguments, function};
 use super::call::ToolPayload;
 use super::command::{OutputLayout, structured};
-use super::patch_item::{PatchItem, ask, changes_of};
+use super::patch_item::{PatchItem, ask, changes_of, unfit};
 use super::places::{CallPlace, ToolEnvironments, remote_path};
 use super::remote_patch::{PatchOutcome, apply_there};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
@@ -213,9 +213,10 @@ async fn apply(
         interrupted: Arc::downgrade(&interrupted),
         hidden_problem: Box::new(move |path| turn_policy.hidden_problem(path)),
     };
-    let plan = blocking(move || verify(&patch, &cwd, &files))
+    let (text, folder) = (patch.clone(), cwd.clone());
+    let plan = blocking(move || verify(&text, &folder, &files))
         .await
-        .map_err(ToolFailure::Model)?;
+        .map_err(|problem| unfit(context, &patch, &cwd, problem))?;
     drop(interrupted);
     let changes = changes_of(&plan);
     let permit = ask(context, &plan, &changes, None).await?;

@@ -50,6 +50,7 @@ pub(crate) use hook_input::{
 };
 pub(crate) use js_repl::is_console;
 pub(crate) use mcp_tools::McpTools;
+pub(crate) use patch_item::written_change;
 pub(crate) use places::ToolEnvironments;
 pub(crate) use registry::ToolSet;
 pub(crate) use services::{ToolRequests, ToolServices};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use codex_apply_patch::{ChangeKind, PatchPlan};
+use codex_apply_patch::{ChangeKind, PatchPlan, WrittenChange, written_changes};
 use codex_protocol::{
     EventMsg, FileChange, PatchApplyBeginEvent, PatchApplyEndEvent, PatchApplyStatus,
 };
@@ -91,6 +91,43 @@ pub(super) fn changes_of(plan: &PatchPlan) -> BTreeMap<String, FileChange> {
         (change.path.display().to_string(), shown)
     };
     plan.changes().iter().map(change).collect()
+}
+
+/// A change as a patch says it, whatever the file holds.
+pub(crate) fn written_change(change: &WrittenChange) -> FileChange {
+    match change.clone() {
+        WrittenChange::Add(content) => FileChange::Add { content },
+        WrittenChange::Delete => FileChange::Delete {
+            content: String::new(),
+        },
+        WrittenChange::Update { lines, move_to } => FileChange::Update {
+            unified_diff: lines,
+            move_path: move_to,
+        },
+    }
+}
+
+/// A patch cannot be applied to the files that are there: it ends without having begun, with the changes that it asks for.
+/// Returns the failure for the model.
+pub(super) fn unfit(
+    context: &ToolContext,
+    patch: &str,
+    cwd: &Path,
+    problem: String,
+) -> ToolFailure {
+    let written = written_changes(&format!("{patch}\n"));
+    let changes = written.iter().map(|(path, change)| {
+        let path = cwd.join(path).display().to_string();
+        (path, written_change(change))
+    });
+    let mut item = PatchItem {
+        emitter: context.emitter.clone(),
+        call_id: context.call.id.clone(),
+        changes: changes.collect(),
+        ended: false,
+    };
+    item.emit_end(PatchApplyStatus::Failed, String::new(), problem.clone());
+    ToolFailure::Model(problem)
 }
 
 /// The item of a patch: begins once and ends once.

@@ -15,7 +15,7 @@ use codex_protocol::PatchApplyStatus;
 use futures::future::join_all;
 use tokio::runtime::Handle;
 
-use super::patch_item::{PatchItem, ask, changes_of};
+use super::patch_item::{PatchItem, ask, changes_of, unfit};
 use super::places::remote_path;
 use super::remote_command::sandbox_there;
 use super::tool::{ToolContext, ToolFailure};
@@ -47,14 +47,8 @@ pub(crate) async fn apply_there(
     patch: &str,
     cwd: &Path,
 ) -> Result<PatchOutcome, ToolFailure> {
-    let failed =
-        |problem: String| ToolFailure::Model(format!("apply_patch verification failed: {problem}"));
-    let patch = Patch::parse(patch).map_err(|error| failed(error.to_string()))?;
-    let folder = remote_path(cwd).map_err(failed)?;
-    let prepared = PreparedFiles::read(place, &folder, &patch).await;
-    let prepared = prepared.map_err(|error| failed(error.to_string()))?;
-    let roots = prepared.roots.clone();
-    let plan = verify(patch, cwd.to_owned(), prepared).await?;
+    let planned = plan(place, patch, cwd).await;
+    let (plan, roots) = planned.map_err(|problem| unfit(context, patch, cwd, problem))?;
     let outside = outside(context, &plan, &roots);
     let changes = changes_of(&plan);
     let elsewhere = PatchElsewhere {
@@ -90,6 +84,21 @@ pub(crate) async fn apply_there(
     Ok(outcome)
 }
 
+/// What a patch does to the files there, and the roots that these are below.
+async fn plan(
+    place: &RemotePlace,
+    patch: &str,
+    cwd: &Path,
+) -> Result<(PatchPlan, Vec<RemotePath>), String> {
+    let failed = |problem: String| format!("apply_patch verification failed: {problem}");
+    let patch = Patch::parse(patch).map_err(|error| failed(error.to_string()))?;
+    let folder = remote_path(cwd).map_err(failed)?;
+    let prepared = PreparedFiles::read(place, &folder, &patch).await;
+    let prepared = prepared.map_err(|error| failed(error.to_string()))?;
+    let roots = prepared.roots.clone();
+    Ok((verify(patch, cwd.to_owned(), prepared).await?, roots))
+}
+
 /// What the sandbox of the turn does not let be written.
 fn outside(context: &ToolContext, plan: &PatchPlan, roots: &[RemotePath]) -> Vec<PathBuf> {
     let settings = &context.settings;
@@ -101,11 +110,7 @@ fn outside(context: &ToolContext, plan: &PatchPlan, roots: &[RemotePath]) -> Vec
     refused.map(Path::to_owned).collect()
 }
 
-async fn verify(
-    patch: Patch,
-    cwd: PathBuf,
-    files: PreparedFiles,
-) -> Result<PatchPlan, ToolFailure> {
+async fn verify(patch: Patch, cwd: PathBuf, files: PreparedFiles) -> Result<PatchPlan, String> {
     let interrupted = Arc::new(());
     let files = RemoteFiles {
         files,
@@ -120,7 +125,7 @@ async fn verify(
         .await
         .unwrap_or_else(|_| Err("the patch tool crashed".to_owned()));
     drop(interrupted);
-    verified.map_err(ToolFailure::Model)
+    verified
 }
 
 /// Writes the files of a plan.

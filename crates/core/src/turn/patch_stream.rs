@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use codex_apply_patch::{WrittenChange, written_changes};
-use codex_protocol::{EventMsg, FileChange, PatchApplyUpdatedEvent, ResponseItem};
+use codex_protocol::{EventMsg, PatchApplyUpdatedEvent, ResponseItem};
 
 use super::recording::RunningTurn;
+use crate::tools::written_change;
 
 const TOOL: &str = "apply_patch";
 /// The time between two events.
@@ -65,7 +66,7 @@ impl PatchStream {
         self.told_at = Some(now);
         let told = changes
             .iter()
-            .map(|(path, change)| (path.clone(), file_change(change)));
+            .map(|(path, change)| (path.clone(), written_change(change)));
         turn.emitter
             .emit(EventMsg::PatchApplyUpdated(PatchApplyUpdatedEvent {
                 call_id: self.call_id.clone(),
@@ -73,18 +74,5 @@ impl PatchStream {
                 changes: told.collect(),
             }));
         self.last = changes;
-    }
-}
-
-fn file_change(change: &WrittenChange) -> FileChange {
-    match change.clone() {
-        WrittenChange::Add(content) => FileChange::Add { content },
-        WrittenChange::Delete => FileChange::Delete {
-            content: String::new(),
-        },
-        WrittenChange::Update { lines, move_to } => FileChange::Update {
-            unified_diff: lines,
-            move_path: move_to,
-        },
     }
 }
