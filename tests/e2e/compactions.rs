@@ -259,3 +259,45 @@ async fn summary_that_the_server_cut_is_kept_and_an_empty_one_drops_nothing() {
         assert!(sent.contains("remember the word"), "{sent}");
     }
 }
+
+/// llama.cpp's words for a prompt that is too long.
+fn too_long(window: i64) -> HttpReply {
+    let message =
+        format!("request (5000 tokens) exceeds the available context size ({window} tokens)");
+    let error = json!({ "code": 400, "message": message, "type": "exceed_context_size_error" });
+    HttpReply::status(400).body(json!({ "error": error }).to_string())
+}
+
+#[tokio::test]
+async fn window_that_a_server_tells_is_gone_by() {
+    let (model, _home, mut server, thread) = started(json!({})).await;
+    turn(&mut server, &thread, "one").await;
+    model.push(too_long(4096));
+    let input = json!([{ "type": "text", "text": "two" }]);
+    let params = json!({ "threadId": thread, "input": input });
+    server.result("turn/start", params).await;
+    let failed = server.completed_turn().await;
+    let error = &failed["error"];
+    assert_eq!(error["codexErrorInfo"], "contextWindowExceeded", "{failed}");
+    assert_eq!(model.requests().len(), 2);
+    // The next turn compacts first, and clients are told of the window.
+    let input = json!([{ "type": "text", "text": "three" }]);
+    let params = json!({ "threadId": thread, "input": input });
+    server.result("turn/start", params).await;
+    let mut windows = Vec::new();
+    loop {
+        let message = server.receive().await.unwrap();
+        let window = &message["params"]["tokenUsage"]["modelContextWindow"];
+        windows.extend(window.as_i64());
+        if message["method"] == "turn/completed" {
+            break;
+        }
+    }
+    assert_eq!(model.requests().len(), 4, "{windows:?}");
+    assert!(
+        windows.iter().all(|window| (2048..=4096).contains(window)),
+        "{windows:?}"
+    );
+    assert!(!windows.is_empty());
+    server.finish().await.unwrap();
+}

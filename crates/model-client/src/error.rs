@@ -127,7 +127,10 @@ pub enum ModelError {
         "Codex ran out of room in the model's context window. \
          Start a new thread or clear earlier history before retrying."
     )]
-    ContextWindowExceeded,
+    ContextWindowExceeded {
+        /// How long the window is, if the server has said it.
+        window: Option<i64>,
+    },
     /// The account has no quota left.
     #[error("Quota exceeded. Check your plan and billing details.")]
     QuotaExceeded,
@@ -315,7 +318,7 @@ impl ModelError {
             },
             Self::ServerFailed { .. } => CodexErrorInfo::InternalServerError,
             Self::ServerOverloaded => CodexErrorInfo::ServerOverloaded,
-            Self::ContextWindowExceeded => CodexErrorInfo::ContextWindowExceeded,
+            Self::ContextWindowExceeded { .. } => CodexErrorInfo::ContextWindowExceeded,
             Self::LoginRefused(_) | Self::NotLoggedIn => CodexErrorInfo::Unauthorized,
             Self::RateLimited { .. } => CodexErrorInfo::RateLimitExceeded,
             Self::UnknownModel(_) => CodexErrorInfo::ModelNotFound,

@@ -17,6 +17,7 @@ use crate::error::{ModelError, StatusLine, UnexpectedStatus};
 use crate::rate_limits::text;
 use crate::server_words::words_of;
 use crate::usage_limit::{UsageLimit, UsageLimitBody};
+use crate::window_error::window_error;
 
 const INVALID_IMAGE: &str = "The image data you provided does not represent a valid image";
 
@@ -45,10 +46,14 @@ impl ErrorReply<'_> {
             .map(|body| body.error)
             .unwrap_or_default();
         let code = error.get("code").and_then(Value::as_str);
+        // Servers report this with a status if they have not started a stream.
+        if matches!(self.status, 400 | 413 | 422 | 500)
+            && let Some(error) = window_error(&error, &words_of(&text).unwrap_or_default())
+        {
+            return error;
+        }
         match self.status {
             400 if text.contains(INVALID_IMAGE) => ModelError::InvalidImage,
-            // Servers report this with a status if they have not started a stream.
-            400 if code == Some("context_length_exceeded") => ModelError::ContextWindowExceeded,
             400 if code == Some("cyber_policy") => ModelError::SecurityPolicy(self.shown(&text)),
             400 if code == Some("bio_policy") => ModelError::BiologyPolicy(self.shown(&text)),
             404 if code == Some("model_not_found") => ModelError::UnknownModel(self.shown(&text)),
@@ -187,7 +192,7 @@ mod tests {
         };
         assert_eq!(
             coded("context_length_exceeded"),
-            ModelError::ContextWindowExceeded
+            ModelError::ContextWindowExceeded { window: None }
         );
         let forbidden = ModelError::SecurityPolicy("no (status 400 Bad Request)".to_owned());
         assert_eq!(coded("cyber_policy"), forbidden);

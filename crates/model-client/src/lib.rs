@@ -35,6 +35,7 @@ mod tool_spec;
 mod unreachable;
 mod usage_limit;
 mod websocket;
+mod window_error;
 
 pub use catalog::*;
 pub use client::{ModelClient, ModelList};

@@ -352,5 +352,8 @@ async fn chat_completions_are_asked_and_read() {
     let sent = setup.server.request(0).await;
     assert_eq!(sent.path, "/v1/chat/completions");
     assert_eq!(sent.json()["messages"][0]["content"], "do");
-    assert_eq!(setup.error().await, ModelError::ContextWindowExceeded);
+    assert_eq!(
+        setup.error().await,
+        ModelError::ContextWindowExceeded { window: None }
+    );
 }

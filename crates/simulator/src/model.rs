@@ -63,7 +63,7 @@ impl Failed {
                 request_id: None,
                 retry_after: None,
             },
-            Self::Window => ModelError::ContextWindowExceeded,
+            Self::Window => ModelError::ContextWindowExceeded { window: None },
         }
     }
 }

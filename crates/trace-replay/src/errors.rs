@@ -9,7 +9,7 @@ pub(crate) fn model_error(message: &str, is_repeated: bool, is_stopped: bool) ->
         ModelError::InvalidImage,
         ModelError::UsageNotIncluded,
         ModelError::ServerOverloaded,
-        ModelError::ContextWindowExceeded,
+        ModelError::ContextWindowExceeded { window: None },
         ModelError::QuotaExceeded,
     ];
     if let Some(error) = plain.into_iter().find(|error| error.to_string() == message) {

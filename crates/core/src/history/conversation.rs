@@ -159,16 +159,15 @@ impl ThreadUsage {
         info.model_context_window = window;
     }
 
-    /// Sets the context to the full window.
+    /// Sets the context to the full window, so that it is compacted before the next request.
     pub(crate) fn fill(&mut self, window: i64) {
         let info = self.info.get_or_insert_with(TokenUsageInfo::default);
-        let before = info.total_token_usage.total_tokens;
-        let total = |total_tokens| TokenUsage {
-            total_tokens,
+        let full = TokenUsage {
+            total_tokens: window,
             ..TokenUsage::default()
         };
-        info.last_token_usage = total(window.saturating_sub(before).max(0));
-        info.total_token_usage = total(window);
+        info.last_token_usage = full;
+        info.total_token_usage = full;
         info.model_context_window = Some(window);
     }
 

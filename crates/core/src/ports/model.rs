@@ -11,6 +11,9 @@ pub trait Model: Debug + Send + Sync {
     /// What is known about a model. Returns something usable for any name.
     fn resolve(&self, name: &str) -> ResolvedModel;
 
+    /// A server has said that the window of a model is no longer than this. Later turns go by it.
+    fn learn_window(&self, _name: &str, _window: i64) {}
+
     /// The models to choose from; empty if they are not known.
     fn choices(&self) -> Vec<&ModelInfo> {
         Vec::new()

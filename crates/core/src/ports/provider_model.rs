@@ -59,6 +59,18 @@ impl Model for ProviderModel {
         found
     }
 
+    fn learn_window(&self, name: &str, window: i64) {
+        // Adds it to those that are kept.
+        self.resolve(name);
+        let mut resolved = self.resolved.lock();
+        let found = resolved.iter_mut().find(|found| found.info.slug == name);
+        if let Some(found) = found
+            && found.info.context_window.is_none_or(|known| known > window)
+        {
+            Arc::make_mut(&mut found.info).context_window = Some(window);
+        }
+    }
+
     fn choices(&self) -> Vec<&ModelInfo> {
         self.catalog.presets(true)
     }

@@ -221,6 +221,8 @@ pub(super) struct ToolCache(Option<CachedTools>);
 
 #[derive(Debug)]
 struct CachedTools {
+    /// What was known about the model. It may be more by the next turn.
+    resolved: ResolvedModel,
     model: ResolvedModel,
     policy: SandboxPolicy,
     environments: ToolEnvironments,
@@ -231,19 +233,21 @@ impl ToolCache {
     fn get(&mut self, settings: &ThreadSettings, base: &TurnBase) -> (ResolvedModel, Arc<ToolSet>) {
         let environments =
             ToolEnvironments::of(!settings.without_environment, &settings.environments);
+        let resolved = base.model.resolve(&settings.model);
         if let Some(CachedTools {
-            model: known,
+            resolved: known,
+            model,
             policy,
             environments: known_environments,
             tools,
         }) = &self.0
-            && known.info.slug == settings.model
+            && Arc::ptr_eq(&known.info, &resolved.info)
             && *policy == settings.sandbox_policy
             && *known_environments == environments
         {
-            return (known.clone(), Arc::clone(tools));
+            return (model.clone(), Arc::clone(tools));
         }
-        let model = with_overrides(base.model.resolve(&settings.model), &base.session.config);
+        let model = with_overrides(resolved.clone(), &base.session.config);
         let tools = ToolSet::new(
             &base.session.config,
             &base.tool_services,
@@ -254,6 +258,7 @@ impl ToolCache {
         );
         let tools = Arc::new(tools);
         self.0 = Some(CachedTools {
+            resolved,
             model: model.clone(),
             policy: settings.sandbox_policy.clone(),
             environments,

@@ -47,8 +47,8 @@ impl RunningTurn<'_> {
                 self.repair_image()?;
                 continue;
             }
-            if error == ModelError::ContextWindowExceeded {
-                self.window_exceeded();
+            if let ModelError::ContextWindowExceeded { window } = error {
+                self.window_exceeded(window);
             }
             self.before_repeat(&mut repeats, error).await?;
         }
@@ -271,8 +271,13 @@ impl RunningTurn<'_> {
         }));
     }
 
-    fn window_exceeded(&mut self) {
-        if let Some(window) = self.scope.settings.model.effective_context_window() {
+    /// The next turn compacts. `told` is how long the server says that the window is.
+    fn window_exceeded(&mut self, told: Option<i64>) {
+        let model = &self.scope.settings.model;
+        if let Some(window) = told {
+            self.scope.model.learn_window(&model.slug, window);
+        }
+        if let Some(window) = told.or_else(|| model.effective_context_window()) {
             self.conversation.usage.fill(window);
             self.emitter.emit(self.conversation.usage.event());
         }

@@ -223,7 +223,7 @@ async fn a_turn_whose_compaction_fails_keeps_what_was_said() {
 #[tokio::test]
 async fn a_conversation_too_long_to_summarise_loses_its_oldest_items_in_the_request_only() {
     let mut driver = one_turn(1_000_000, 100).await;
-    let full = || ModelReply::Refused(ModelError::ContextWindowExceeded);
+    let full = || ModelReply::Refused(ModelError::ContextWindowExceeded { window: None });
     driver.model.push(full());
     driver.model.push(full());
     driver

@@ -59,7 +59,7 @@ async fn turn_that_is_stopped_while_its_calls_run_is_stopped_however_the_answer_
     let mut driver = Driver::new().await;
     let reply = vec![
         Ok(ModelEvent::ItemDone(script("held x", "call"))),
-        Err(ModelError::ContextWindowExceeded),
+        Err(ModelError::ContextWindowExceeded { window: None }),
     ];
     driver.model.push(ModelReply::Events(reply));
     driver.say("hi").await;

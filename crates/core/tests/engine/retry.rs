@@ -116,7 +116,7 @@ async fn what_fails_too_often_is_told() {
 
 #[tokio::test]
 async fn a_full_window_is_counted() {
-    let error = ModelError::ContextWindowExceeded;
+    let error = ModelError::ContextWindowExceeded { window: None };
     let message = error.to_string();
     let driver = fails(vec![ModelReply::Refused(error)], &message).await;
     let counted = driver.seen.iter().find_map(|event| match &event.msg {

@@ -520,7 +520,7 @@ mod tests {
     #[test]
     fn errors_in_the_stream_have_their_meaning() {
         let failed = |error: Value| decode(&[json!({"error": error})]).1;
-        let expected = Some(ModelError::ContextWindowExceeded);
+        let expected = Some(ModelError::ContextWindowExceeded { window: None });
         assert_eq!(failed(json!({"code": "context_length_exceeded"})), expected);
         let expected = Some(ModelError::reported("boom"));
         assert_eq!(

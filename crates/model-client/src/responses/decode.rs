@@ -472,7 +472,7 @@ mod tests {
         let code = |code: &str| failed(json!({"code": code, "message": "why"}));
         check_error(
             code("context_length_exceeded"),
-            ModelError::ContextWindowExceeded,
+            ModelError::ContextWindowExceeded { window: None },
         );
         check_error(code("insufficient_quota"), ModelError::QuotaExceeded);
         check_error(code("usage_not_included"), ModelError::UsageNotIncluded);

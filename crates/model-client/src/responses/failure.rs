@@ -1,22 +1,26 @@
 //! The error in an event when the server fails.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::error::ModelError;
 use crate::retry::wait_in_text;
+use crate::window_error::window_error;
 
-/// An error in the format of both protocols.
+/// An error in the format of both protocols. Servers do not agree on the types of its members.
 #[derive(Debug, Default, Deserialize)]
-pub(crate) struct ResponseFailure {
-    code: Option<String>,
-    message: Option<String>,
-}
+#[serde(transparent)]
+pub(crate) struct ResponseFailure(Value);
 
 impl From<ResponseFailure> for ModelError {
     fn from(failure: ResponseFailure) -> Self {
-        let message = failure.message.filter(|message| !message.is_empty());
-        match failure.code.as_deref().unwrap_or_default() {
-            "context_length_exceeded" => Self::ContextWindowExceeded,
+        let ResponseFailure(error) = failure;
+        let said = error["message"].as_str().or(error.as_str());
+        if let Some(error) = window_error(&error, said.unwrap_or_default()) {
+            return error;
+        }
+        let message = said.filter(|said| !said.is_empty()).map(str::to_owned);
+        match error["code"].as_str().unwrap_or_default() {
             "insufficient_quota" => Self::QuotaExceeded,
             "usage_not_included" => Self::UsageNotIncluded,
             "invalid_prompt" => {

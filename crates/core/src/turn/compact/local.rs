@@ -42,7 +42,7 @@ impl RunningTurn<'_> {
                 Err(TurnError::Model(error)) => error,
                 Err(error) => return Err(error),
             };
-            let overflow = error == ModelError::ContextWindowExceeded;
+            let overflow = matches!(error, ModelError::ContextWindowExceeded { .. });
             if overflow && drop_oldest(&mut input) {
                 repeats = 0;
                 continue;
