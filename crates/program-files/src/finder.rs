@@ -104,6 +104,11 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// How many folders a word may be in.
+    pub(crate) fn folder_count(&self) -> usize {
+        self.folders.len()
+    }
+
     /// The folders of the search path that do not belong to the system.
     pub(crate) fn own_search_path(&self) -> Vec<PathBuf> {
         let folders = self.search_path.iter();

@@ -24,6 +24,7 @@ mod candidates;
 mod code_calls;
 mod code_variables;
 mod content;
+mod effort;
 mod files;
 mod finder;
 mod folder;

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::awk;
 use crate::candidates::Candidates;
 use crate::code_calls::{CodeCall, OWN_FOLDER, calls_with, own_starters, process_moves};
+use crate::effort::Effort;
 use crate::finder::Finder;
 use crate::found_files::{BESIDE, FOLLOWED, MAX_FILES, ProgramFile, ProgramFiles};
 use crate::git_settings::{GitPlaces, READING_GIT, git_settings};
@@ -63,6 +64,7 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
         places: BTreeMap::new(),
         scripts: HashSet::new(),
         read_again: 0,
+        effort: Effort::default(),
         source: PathBuf::new(),
     };
     // What the search path finds elsewhere is installed.
@@ -80,6 +82,11 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
         }
         reader.recipes(found);
         reader.git(found);
+        if reader.effort.is_spent() {
+            let shown = || "more scripts than are read".to_owned();
+            found.unknown.get_or_insert_with(shown);
+            break;
+        }
         let moved = reader.moved_files(found);
         moved.iter().for_each(|file| reader.file(file, found));
         if moved.is_empty() && index == found.count() {
@@ -139,6 +146,7 @@ struct ReferenceReader<'a> {
     scripts: HashSet<(PathBuf, String, bool)>,
     /// How many files have been read again.
     read_again: usize,
+    effort: Effort,
     /// The file that is read.
     source: PathBuf,
 }
@@ -169,6 +177,9 @@ impl ReferenceReader<'_> {
         let Some(text) = text_of(path) else { return };
         let Some(folder) = path.parent() else { return };
         let language = Language::of_file(path, &text);
+        if !self.effort.reads(&text) {
+            return;
+        }
         self.source = path.to_path_buf();
         let places = self.places.get(path).cloned().unwrap_or_default();
         if !matches!(language, Language::Other | Language::Shell) {
@@ -210,6 +221,9 @@ impl ReferenceReader<'_> {
             return;
         }
         let words: BTreeSet<&str> = words(&text).collect();
+        if !self.effort.looks_for(words.len()) {
+            return;
+        }
         let calls = calls_with(&text, language, false, &self.starters);
         let is_judged = is_named || self.finder.is_of_work(path);
         let is_computed = |call: &&CodeCall| {
@@ -262,6 +276,9 @@ impl ReferenceReader<'_> {
                 Language::Python => word.trim_start_matches('.').replace('.', "/"),
                 _ => word.to_owned(),
             };
+            if !self.effort.looks_for(bases.len()) {
+                return;
+            }
             for target in bases.iter().map(|base| base.join(&module)) {
                 for ending in language.module_endings() {
                     let mut target = target.clone().into_os_string();
@@ -338,6 +355,9 @@ impl ReferenceReader<'_> {
             return false;
         }
         let text = text_of(path).unwrap_or_default();
+        if !self.effort.reads(&text) {
+            return false;
+        }
         let names: HashSet<&str> = text
             .split(|c: char| !c.is_alphanumeric() && c != '_')
             .collect();
@@ -358,6 +378,9 @@ impl ReferenceReader<'_> {
                 Language::Shell => text.to_owned(),
                 _ => process_moves(text, language),
             };
+        if !self.effort.reads(&lines) {
+            return RunPlaces::default();
+        }
         let known = self.finder.place.known_values();
         let mut commands = read_line(&with_known_places(&lines, folder), &known).commands;
         commands.retain(|command| {
@@ -393,6 +416,9 @@ impl ReferenceReader<'_> {
             let bases = bases.iter();
             bases.map(move |base| (path.clone(), base))
         }) {
+            if !self.effort.looks_for(1) {
+                return;
+            }
             let target = base.join(&path);
             if call.is_folder {
                 if codex_mounts::is_dir(&target) {
@@ -432,6 +458,9 @@ impl ReferenceReader<'_> {
     /// A script for a shell, like a line. Words that are not known are no reason to distrust it: it has been seen. What it
     /// builds is one, if `is_run`.
     fn read_script(&mut self, text: &str, folder: &Path, is_run: bool, found: &mut ProgramFiles) {
+        if !self.effort.reads(text) {
+            return;
+        }
         let text = &with_known_places(text, folder);
         if !self
             .scripts
@@ -451,7 +480,14 @@ impl ReferenceReader<'_> {
             candidates.add_installed();
         }
         // It has folders and a search path of its own.
+        let words = candidates.all.len();
+        if !self.effort.looks_for(words) {
+            return;
+        }
         let finder = Finder::new(&candidates, &read.search_paths, place);
+        if !self.effort.looks_for(words * finder.folder_count()) {
+            return;
+        }
         let mut part = ProgramFiles::default();
         finder.add_all(&candidates.all, &mut part);
         part.mark_followed(0, FOLLOWED);

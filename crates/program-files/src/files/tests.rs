@@ -320,6 +320,26 @@ fn folders_that_commands_may_write_leave_the_search_path() {
 }
 
 #[test]
+fn more_scripts_than_are_read_are_not_known() {
+    let place = LineFolder::new();
+    let texts = "echo a b c\n".repeat(2_000);
+    for name in 0..8 {
+        let next = format!(". ./{}.sh\n", name + 1);
+        place.write(&format!("work/{name}.sh"), &(next + &texts));
+    }
+    assert_eq!(place.of("sh 7.sh").unknown, None);
+    // Each of them is read for each of the folders that the others change to.
+    for name in 0..200 {
+        let (above, next) = ("x/".repeat(name % 20), (name + 1) % 200);
+        let text = format!("cd {above}\n. ./{next}.sh\n./{next}.sh\n{texts}");
+        place.write(&format!("work/{above}y/z"), "");
+        place.write(&format!("work/{name}.sh"), &text);
+    }
+    let unknown = place.of("sh 0.sh").unknown;
+    assert_eq!(unknown.as_deref(), Some("more scripts than are read"));
+}
+
+#[test]
 fn a_hash_changes_with_the_files_and_with_nothing_else() {
     let place = LineFolder::new();
     place.write("work/check.sh", "one");
