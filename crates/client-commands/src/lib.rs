@@ -1,8 +1,8 @@
 //! Layer: surface. Commands that are clients of an app-server: one turn without a UI, stored threads, plugins, the
 //! demonstration, and the tools for those who write clients.
 //!
-//! A command takes values, among them the server that it uses ([`ServerChoice`]), prints to a console, and returns what came
-//! of it. Where its flags are its own, it owns their type; flags that commands share are those of the program.
+//! A command takes values, among them the server that it uses ([`ServerChoice`]), and returns what came of it. What it answers goes
+//! to a console; a person is asked at the terminal. Where its flags are its own, it owns their type; flags that commands share are those of the program.
 
 mod client_check;
 mod demo;

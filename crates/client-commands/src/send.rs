@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::ValueEnum;
 use codex_app_server_protocol::ServerNotification;
@@ -11,6 +12,7 @@ use codex_client::{
     UserDecision,
 };
 use codex_engine_host::{environment, runtime};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::process::Command;
 
@@ -42,7 +44,7 @@ pub struct MessageToSend {
 /// Starts a server with a command, sends it a message, and returns how the turn ended.
 ///
 /// # Errors
-/// The server does not start, or does not answer.
+/// The server does not start, or does not answer, or the messages cannot be printed.
 pub fn send(server: Command, message: MessageToSend) -> anyhow::Result<TurnStatus> {
     let runtime = runtime::beside_output()?;
     let sent = runtime.block_on(run(server, message));
@@ -54,9 +56,13 @@ async fn run(server: Command, message: MessageToSend) -> anyhow::Result<TurnStat
     let (server, client) = ServerProcess::start(server)?;
     let Screen { style, width } = message.screen;
     let is_raw = message.is_raw;
+    let unprinted = Arc::new(Mutex::new(None));
+    let first_failure = Arc::clone(&unprinted);
     let mut client = client.tapped(move |wire, line| {
-        // A closed output pipe is not an error; the turn still runs to its end.
-        let _ = print(&mut io::stdout().lock(), wire, line, is_raw, style);
+        // The turn still runs to its end.
+        if let Err(error) = print(&mut io::stdout().lock(), wire, line, is_raw, style) {
+            first_failure.lock().get_or_insert(error);
+        }
     });
     client
         .initialize("codex_debug", env!("CARGO_PKG_VERSION"))
@@ -73,7 +79,13 @@ async fn run(server: Command, message: MessageToSend) -> anyhow::Result<TurnStat
     let outcome = session.turn(input, json!({}), &mut listener).await?;
     session.finish().await;
     server.finish().await?;
-    Ok(outcome.status)
+    match unprinted.lock().take() {
+        // The reader had seen enough.
+        Some(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::new(error).context("the messages cannot be printed"))
+        }
+        _ => Ok(outcome.status),
+    }
 }
 
 fn answers(approve: ApprovalAnswer) -> AnswerSource {

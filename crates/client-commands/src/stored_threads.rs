@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use anyhow::{Context, bail};
-use codex_client::{Client, FoundThread, ThreadPlace, find_thread};
+use codex_client::{Client, FoundThread, ThreadPlace, find_thread, thread_title};
 use codex_engine_host::host::HostPurpose;
 use codex_protocol::ThreadId;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::server::{RunningServer, ServerChoice, call};
 
@@ -108,7 +108,7 @@ async fn is_sure(client: &mut Client, found: &FoundThread) -> anyhow::Result<boo
         FoundThread::Named(thread) => thread.title.clone(),
         FoundThread::Id(id) => {
             let read = call(client, "thread/read", &json!({ "threadId": id })).await?;
-            title(&read["thread"])
+            thread_title(&read["thread"])
         }
     };
     let asking = tokio::task::spawn_blocking(move || {
@@ -120,14 +120,6 @@ async fn is_sure(client: &mut Client, found: &FoundThread) -> anyhow::Result<boo
     });
     let line = asking.await??;
     Ok(matches!(line.trim(), "y" | "Y" | "yes"))
-}
-
-fn title(thread: &Value) -> String {
-    let name = thread["name"].as_str().filter(|name| !name.is_empty());
-    let title = name.or_else(|| thread["preview"].as_str());
-    let title = codex_client::harmless(title.unwrap_or_default());
-    let first = title.lines().next().unwrap_or_default();
-    first.chars().take(80).collect()
 }
 
 /// A message that was queued.

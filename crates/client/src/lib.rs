@@ -39,7 +39,7 @@ pub use question_texts::{question_texts, server_question};
 pub use server_address::{AddressError, ServerAddress};
 pub use socket_client::{ConnectError, connect, relay};
 pub use stored_thread::{
-    FoundThread, ListedThread, ThreadPlace, find_thread, last_thread, recent_threads,
+    FoundThread, ListedThread, ThreadPlace, find_thread, last_thread, recent_threads, thread_title,
 };
 pub use style::Style;
 pub use text::harmless;

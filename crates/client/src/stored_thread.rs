@@ -114,12 +114,18 @@ pub async fn recent_threads(
 
 fn listed(thread: &Value) -> Option<ListedThread> {
     let id = thread["id"].as_str()?.to_owned();
+    let title = thread_title(thread);
+    Some(ListedThread { id, title })
+}
+
+/// The name of a thread on the wire, or how it begins, as one line for a terminal.
+#[must_use]
+pub fn thread_title(thread: &Value) -> String {
     let name = thread["name"].as_str().filter(|name| !name.is_empty());
     let title = name.or_else(|| thread["preview"].as_str());
     let title = crate::text::harmless(title.unwrap_or_default());
     let first = title.lines().next().unwrap_or_default().trim();
-    let title = first.chars().take(80).collect();
-    Some(ListedThread { id, title })
+    first.chars().take(80).collect()
 }
 
 /// The parameters for a page of threads of any provider, most recently changed first.
