@@ -11,8 +11,9 @@ use std::collections::BTreeSet;
 use crate::awk;
 use crate::builders::is_builder;
 use crate::indirect_runs::{
-    names_what_it_lists, replaces_its_arguments, run_by_functions, runs_computed_name, runs_git,
-    runs_its_input, runs_listed_files, runs_what_is_not_known, runs_what_it_reads_about,
+    names_what_it_lists, replaces_its_arguments, run_by_functions, run_by_own_functions,
+    runs_computed_name, runs_git, runs_its_input, runs_listed_files, runs_what_is_not_known,
+    runs_what_it_reads_about,
 };
 use crate::interpreters::{
     Language, STARTUP_FILES, home_files, is_interpreter, is_shell, reads_startup_files,
@@ -98,7 +99,8 @@ impl Candidates {
         found.input_code(&line.commands, text);
         let commands = &line.commands;
         let is_run = |command: &&CommandWords| !texts.contains(command);
-        let mut computed = commands.iter().filter(is_run);
+        let handed_on = run_by_own_functions(text, commands, known);
+        let mut computed = commands.iter().filter(is_run).chain(&handed_on);
         let computed = computed.find(|command| runs_what_is_not_known(&command.without_inputs()));
         let replaced = || {
             commands

@@ -3,7 +3,10 @@
 use crate::code_variables::places_code;
 use crate::interpreters::{is_interpreter, is_shell, runs_arguments, runs_input, takes_code};
 use crate::known_programs::{LISTERS, PACKAGE_RUNNERS, RUNNERS, WRAPPERS, WRITERS, base_name};
-use crate::line::{ARGUMENT, CommandWords, UNKNOWN};
+use crate::line::{ARGUMENT, CommandWords, DECLARE, KnownValues, UNKNOWN, read_line};
+
+/// The limit on the words of a command that may begin another one.
+const MAX_INNER: usize = 64;
 
 /// Whether a command runs the files that another one lists.
 pub(crate) fn runs_listed_files(CommandWords(words): &CommandWords) -> bool {
@@ -24,40 +27,135 @@ pub(crate) fn runs_computed_name(command: &CommandWords) -> bool {
 
 /// Whether a command runs something that may lie anywhere, or text that is not known.
 pub(crate) fn runs_what_is_not_known(command: &CommandWords) -> bool {
-    let is_unknown = |word: &str| word.starts_with(UNKNOWN);
-    let Some((program, arguments)) = command.0.split_first() else {
+    runs_such_a_word(&command.0, UNKNOWN)
+}
+
+/// Whether a command, or one that it begins, runs a word that begins with a sign for what is not known.
+fn runs_such_a_word(words: &[String], sign: char) -> bool {
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    if !begins_another(base_name(program)) {
+        return runs_directly(words, sign);
+    }
+    let first = arguments.iter().position(|word| !is_setting(word));
+    let may_begin = |at: usize| {
+        let name = base_name(&arguments[at]);
+        let is_program = begins_another(name)
+            || is_interpreter(name)
+            || DECLARE.contains(&name)
+            || ["eval", "find", "git", "trap"].contains(&name);
+        Some(at) == first || (is_program && ![".", "source"].contains(&name))
+    };
+    let inner: Vec<usize> = (0..arguments.len()).filter(|at| may_begin(*at)).collect();
+    runs_directly(words, sign)
+        || inner.len() > MAX_INNER
+        || inner
+            .into_iter()
+            .any(|at| runs_directly(&arguments[at..], sign))
+}
+
+/// Whether a program begins another one, which its arguments name.
+fn begins_another(name: &str) -> bool {
+    WRAPPERS.contains(&name) || RUNNERS.contains(&name)
+}
+
+/// The same for a command by itself.
+fn runs_directly(words: &[String], sign: char) -> bool {
+    let is_unknown = |word: &str| word.starts_with(sign);
+    let Some((program, arguments)) = words.split_first() else {
         return false;
     };
     let name = base_name(program);
-    let takes_unknown = |pair: &[String]| takes_code(&pair[0]) && is_unknown(&pair[1]);
-    let mut operands = arguments.iter().filter(|word| !word.starts_with('-'));
+    let follows = |is_option: &dyn Fn(&str) -> bool| {
+        let mut pairs = arguments.windows(2);
+        pairs.any(|pair| is_option(&pair[0]) && is_unknown(&pair[1]))
+    };
+    let is_program_option = |option: &str| {
+        let option = option.split_once('=').map_or(option, |(option, _)| option);
+        runs_value(name, option, arguments)
+    };
+    let joined = arguments.iter().filter(|word| is_program_option(word));
+    let mut joined = joined.filter_map(|word| word.split_once('='));
+    if follows(&is_program_option) || joined.any(|(_, value)| is_unknown(value)) {
+        return true;
+    }
+    let mut operands = arguments.iter().filter(|word| !is_setting(word));
     match name {
         // Any variable may be set.
-        "declare" | "eval" | "export" | "trap" => arguments.iter().any(|word| is_unknown(word)),
+        _ if DECLARE.contains(&name) || ["eval", "trap"].contains(&name) => {
+            arguments.iter().any(|word| is_unknown(word))
+        }
         "alias" => (arguments.iter().filter_map(|word| word.split_once('=')))
             .any(|(_, text)| is_unknown(text)),
-        "printf" => {
-            arguments.first().is_some_and(|option| option == "-v")
-                && arguments
-                    .get(1)
-                    .is_some_and(|name| is_unknown(name) || places_code(name))
+        "for" | "mapfile" | "printf" | "read" | "readarray" | "select" => {
+            let mut set = set_by(name, arguments);
+            set.any(|name| is_unknown(name) || places_code(name))
         }
         "git" => arguments
             .windows(2)
             .any(|pair| pair[0] == "-c" && sets_unknown(&pair[1])),
-        "fd" | "find" => arguments
-            .windows(2)
-            .any(|pair| is_unknown(&pair[1]) && runs_found(&pair[0])),
-        _ if WRAPPERS.contains(&name) && !["sudo", "xargs"].contains(&name) => {
-            let inner = arguments
-                .iter()
-                .skip_while(|word| is_setting(word))
-                .cloned();
-            runs_what_is_not_known(&CommandWords(inner.collect()))
-        }
+        "fd" | "find" => follows(&runs_found),
+        "parallel" => operands
+            .next()
+            .is_none_or(|first| is_unknown(first) || first == "{}"),
+        "busybox" | "chronic" | "coproc" | "hyperfine" | "ltrace" | "setpriv" | "strace"
+        | "systemd-run" | "unshare" | "watch" => operands.next().is_some_and(|it| is_unknown(it)),
+        "chroot" | "chrt" | "flock" | "taskset" => operands.take(2).any(|it| is_unknown(it)),
         _ if PACKAGE_RUNNERS.contains(&name) => operands.next().is_some_and(|it| is_unknown(it)),
-        _ if is_interpreter(name) && arguments.windows(2).any(takes_unknown) => true,
-        _ => runs(command, &is_unknown),
+        _ if is_interpreter(name) && follows(&takes_code) => true,
+        _ => runs(&CommandWords(words.to_vec()), &is_unknown),
+    }
+}
+
+/// The variables that a command sets to what it reads, prints or goes through.
+fn set_by<'w>(name: &str, arguments: &'w [String]) -> impl Iterator<Item = &'w str> {
+    let (from, count) = match name {
+        "for" | "select" => (0, 1),
+        "printf" if arguments.first().is_some_and(|option| option == "-v") => (1, 1),
+        "printf" => (0, 0),
+        _ => (0, usize::MAX),
+    };
+    let words = (from..arguments.len()).take(count);
+    // What is printed before reading is no name.
+    let names = words.filter(move |at| {
+        let before = at.checked_sub(1).map_or("", |at| arguments[at].as_str());
+        let is_prompt = before.starts_with('-') && before.ends_with('p');
+        !is_prompt && !arguments[*at].starts_with('-')
+    });
+    names.map(|at| arguments[at].as_str())
+}
+
+/// Whether a program runs the value of an option.
+fn runs_value(name: &str, option: &str, arguments: &[String]) -> bool {
+    match name {
+        "flock" | "runuser" | "script" | "su" => ["--command", "-c"].contains(&option),
+        "git" => {
+            const OPTIONS: [(&str, &str); 4] = [
+                ("bisect", "run"),
+                ("difftool", "-x"),
+                ("rebase", "-x"),
+                ("submodule", "foreach"),
+            ];
+            let is_of = |command: &str| arguments.iter().any(|word| word == command);
+            { OPTIONS.iter() }.any(|(command, name)| *name == option && is_of(command))
+                || ["--exec", "--exec-path", "--extcmd"].contains(&option)
+                || option.ends_with("-filter")
+        }
+        "man" => ["--pager", "-P"].contains(&option),
+        "rsync" => ["--rsh", "--rsync-path", "-e"].contains(&option),
+        "sort" => option == "--compress-program",
+        "tar" => [
+            "--info-script",
+            "--rmt-command",
+            "--rsh-command",
+            "--to-command",
+            "--use-compress-program",
+            "-F",
+            "-I",
+        ]
+        .contains(&option),
+        _ => false,
     }
 }
 
@@ -135,6 +233,56 @@ pub(crate) fn run_by_functions(commands: &[CommandWords]) -> Vec<CommandWords> {
         .filter(|command| command.0.len() > 1)
         .map(|command| CommandWords(command.0[1..].to_vec()))
         .collect()
+}
+
+/// What functions of a script run of their arguments, where they do not only print them.
+pub(crate) fn run_by_own_functions(
+    text: &str,
+    commands: &[CommandWords],
+    known: &KnownValues<'_>,
+) -> Vec<CommandWords> {
+    let mut functions: Vec<(&str, String)> = Vec::new();
+    for part in text.split_inclusive(['\n', ';']) {
+        match function_at(part) {
+            Some((name, body)) => functions.push((name, body.to_owned())),
+            None => functions
+                .iter_mut()
+                .rev()
+                .take(1)
+                .for_each(|(_, body)| body.push_str(part)),
+        }
+    }
+    let mut run = Vec::new();
+    for (name, body) in functions {
+        let inner = read_line(&body, known).commands;
+        if !inner
+            .iter()
+            .any(|command| runs_such_a_word(&command.0, ARGUMENT))
+        {
+            continue;
+        }
+        // The first arguments may be taken off before.
+        let is_shift = |command: &CommandWords| command.0.first().is_some_and(|it| it == "shift");
+        let most = 1 + usize::from(inner.iter().any(is_shift));
+        let calls = commands.iter().filter(|command| command.0[0] == name);
+        let starts = calls.flat_map(|call| (1..call.0.len()).take(most).map(move |at| (call, at)));
+        run.extend(starts.map(|(call, at)| CommandWords(call.0[at..].to_vec())));
+    }
+    run
+}
+
+/// The name of a function that begins here, and its first words.
+fn function_at(part: &str) -> Option<(&str, &str)> {
+    let part = part.trim_start();
+    let named = part.strip_prefix("function ").map(str::trim_start);
+    let rest = named.unwrap_or(part);
+    let is_name = |c: char| c.is_alphanumeric() || "_-.:".contains(c);
+    let end = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+    let (name, rest) = rest.split_at(end);
+    let body = rest.trim_start().strip_prefix('(');
+    let body = body.and_then(|rest| rest.trim_start().strip_prefix(')'));
+    let body = body.or(named.map(|_| rest))?;
+    (!name.is_empty()).then_some((name, body))
 }
 
 /// Whether a script takes its arguments from what is not known, and runs them.

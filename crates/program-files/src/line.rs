@@ -32,7 +32,7 @@ const KEYWORDS: [&str; 14] = [
 ];
 
 /// Builtins whose arguments are assignments.
-const DECLARE: [&str; 5] = ["declare", "export", "local", "readonly", "typeset"];
+pub(crate) const DECLARE: [&str; 5] = ["declare", "export", "local", "readonly", "typeset"];
 
 /// The words of a command. The first one is the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

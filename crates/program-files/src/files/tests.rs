@@ -2348,6 +2348,72 @@ fn data_that_functions_of_other_code_start_cannot_be_rewritten() {
 }
 
 #[test]
+fn what_a_command_of_a_script_runs_for_another_one_is_known() {
+    let folder = LineFolder::new();
+    let unknown = |text: &str| {
+        folder.write("work/a.sh", text);
+        folder.of("sh a.sh").unknown.is_some()
+    };
+    for begin in [
+        "readonly",
+        "typeset",
+        "local",
+        "flock l -c",
+        "flock l sh",
+        "flock l",
+        "chroot /",
+        "coproc",
+        "busybox sh -c",
+        "timeout 5 git -c",
+        "parallel",
+        "git bisect run",
+        "git rebase -x",
+        "git rebase --exec",
+        "git submodule foreach",
+        "rsync -e",
+        "tar cf a . --to-command",
+        "script -c",
+        "sudo sh -c",
+        "f() { \"$@\"; }\nf",
+        "f() { \"$@\"; }\nf sh -c",
+        "f() { timeout 5 \"$@\"; }\nf",
+        "f() { eval \"$*\"; }\nf",
+        "f () {\n  bash -c \"$1\"\n}\nf",
+        "function f {\n  shift\n  \"$@\"\n}\nf a",
+    ] {
+        assert!(
+            unknown(&format!("{begin} \"$(ls | head -1)\"\n")),
+            "{begin}"
+        );
+        assert!(
+            !unknown(&format!("{begin} ls\n")) || begin.contains("git"),
+            "{begin} ls"
+        );
+    }
+    for text in [
+        "ls | parallel",
+        "tar cf a . --to-command=$(ls)",
+        "read -r PATH < <(ls)\nlint",
+        "ls | { read -r BASH_ENV; export BASH_ENV; bash -c true; }",
+        "for PATH in $(ls); do lint; done",
+        "mapfile -t NODE_OPTIONS < x\nnode y",
+        "printf -v PATH %s x\nlint",
+    ] {
+        assert!(unknown(text), "{text}");
+    }
+    for text in [
+        "for f in $(git diff --name-only); do prettier --check \"$f\"; done",
+        "read -r -p \"$(date) > \" answer\nwhile read -r line; do echo \"$line\"; done",
+        "flock \"$HOME/lock\" ls \"$(date)\"\nprintf '%s' \"$(date)\"",
+        "log() { echo \"$1\"; }\nrun() { \"$@\" || exit 2; }\nlog \"$(date)\"\nrun ls \"$(date)\"",
+        "git cherry-pick -x \"$(git rev-parse main)\"\nlocal x=\"$(date)\"\nexport X=\"$(date)\"",
+        "find . -name x | xargs -n 1 grep \"$(date)\"\nparallel echo ::: a b",
+    ] {
+        assert!(!unknown(text), "{text}");
+    }
+}
+
+#[test]
 fn arguments_of_functions_that_run_them_are_looked_at() {
     let files = [
         "a.sh: run() { \"$@\" || exit 2; }\nrun make -C sub z\n",
