@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use super::own_functions::{body_of, returned};
 use super::places::{is_comment, is_part_of_name};
+use super::program_data::runs_unknown_words;
 use super::scan::{assigns, beginning, is_quote, literal, split, statement, until_closed};
 use super::value::Evaluator;
 use super::variables::changes;
@@ -21,7 +22,10 @@ const MAX_USES: usize = 512;
 const MAX_EXPRESSION: usize = 4000;
 
 /// Functions that yield what files, folders, programs, other machines or the input of the process have in them.
-const SOURCES: [&str; 60] = [
+const SOURCES: [&str; 93] = [
+    "FileInput",
+    "LoadFile",
+    "binread",
     "capture",
     "capture2",
     "capture2e",
@@ -31,20 +35,26 @@ const SOURCES: [&str; 60] = [
     "communicate",
     "createInterface",
     "createReadStream",
+    "dotenv_values",
     "each_child",
     "each_line",
     "execFileSync",
     "execSync",
     "execute",
     "fetch",
+    "fetchAll",
+    "fetchColumn",
     "fetchall",
     "fetchmany",
     "fetchone",
-    "foreach",
     "fgets",
     "file_get_contents",
     "fopen",
+    "foreach",
     "fread",
+    "fromfile",
+    "fwalk",
+    "genfromtxt",
     "getline",
     "getoutput",
     "gets",
@@ -58,16 +68,33 @@ const SOURCES: [&str; 60] = [
     "listdir",
     "load",
     "load_file",
+    "load_stream",
+    "load_workbook",
+    "loadtxt",
     "open",
-    "opendir",
     "openSync",
+    "opendir",
+    "parse_file",
+    "parse_ini_file",
     "popen",
     "read",
+    "readAll",
     "readFile",
     "readFileSync",
+    "readJSON",
+    "readJSONSync",
     "readJson",
     "readJsonSync",
+    "readTextFile",
+    "readTextFileSync",
     "read_bytes",
+    "read_csv",
+    "read_excel",
+    "read_file",
+    "read_json",
+    "read_parquet",
+    "read_pickle",
+    "read_table",
     "read_text",
     "readdir",
     "readdirSync",
@@ -76,12 +103,19 @@ const SOURCES: [&str; 60] = [
     "readlink",
     "rglob",
     "safe_load",
+    "safe_load_file",
     "scandir",
     "shell_exec",
+    "simplexml_load_file",
     "slurp",
     "spawnSync",
+    "stream_get_contents",
+    "stream_get_line",
+    "sysread",
+    "unsafe_load_file",
     "urlopen",
     "walk",
+    "yaml_parse_file",
 ];
 
 /// Values that yield the same.
@@ -142,7 +176,12 @@ impl<'t> Origins<'t> {
             let elements = split(inner, language, ",");
             let (_, program) = elements.first().copied().unwrap_or_default();
             return match literal_at_start(program, language) {
-                Some((program, _)) if !runs_arguments(base_name(program.trim())) => false,
+                Some((program, _))
+                    if !runs_arguments(base_name(program.trim()))
+                        && !runs_unknown_words(&self.evaluator.words(inner)) =>
+                {
+                    false
+                }
                 Some(_) => self.value(inner),
                 None => self.program(program),
             };
@@ -242,7 +281,9 @@ impl<'t> Origins<'t> {
                 }
                 let has_words = matches!(language, Language::Perl | Language::Ruby);
                 let is_called = has_words || after.starts_with('(');
-                let is_source = STREAMS.contains(&name) || (is_called && SOURCES.contains(&name));
+                let is_source = STREAMS.contains(&name)
+                    || (is_called && SOURCES.contains(&name))
+                    || is_source_of(language, name, before, after);
                 if is_source || self.follow(name, Self::value) {
                     return true;
                 }
@@ -261,10 +302,7 @@ impl<'t> Origins<'t> {
                 rest = rest.get(inner.len() + 2..).unwrap_or_default();
                 continue;
             }
-            let reads_handle = language == Language::Perl
-                && c == '<'
-                && rest[1..].starts_with(['>', '$', 'S', 'F', '<', '*']);
-            if reads_handle {
+            if language == Language::Perl && reads_handle(rest) {
                 return true;
             }
             rest = &rest[c.len_utf8()..];
@@ -275,8 +313,10 @@ impl<'t> Origins<'t> {
     /// Whether a text of Perl reads anything.
     fn reads_any(&self) -> bool {
         let text = self.evaluator.text;
-        let words = ["<$", "<F", "<S", "<>", "glob", "readdir", "readline"];
+        let words = ["glob", "readdir", "readline"];
+        let mut opened = text.match_indices('<');
         words.iter().any(|word| text.contains(word))
+            || opened.any(|(at, _)| reads_handle(&text[at..]))
     }
 
     /// Whether what is filled in a literal comes from data.
@@ -340,6 +380,26 @@ impl<'t> Origins<'t> {
         let values: Vec<&str> = returned(body, language).collect();
         { parameters }.any(|parameter| values.iter().any(|value| has_name(value, parameter)))
     }
+}
+
+/// Whether a name yields data in one language, and something else in others.
+fn is_source_of(language: Language, name: &str, before: &str, after: &str) -> bool {
+    match (language, name) {
+        (Language::Php, "file") | (Language::Python, "parse") => after.starts_with('('),
+        (Language::Ruby, "Dir") => after.starts_with('['),
+        (Language::Ruby, "find") => before.ends_with("Find."),
+        (Language::Ruby, "entries") => before.ends_with("Dir."),
+        _ => false,
+    }
+}
+
+/// Whether a text of Perl begins with a handle or a pattern in angle brackets.
+fn reads_handle(text: &str) -> bool {
+    let Some((inner, _)) = text.strip_prefix('<').and_then(|rest| rest.split_once('>')) else {
+        return false;
+    };
+    let inner = inner.trim_start_matches('<');
+    !inner.contains(|c: char| c.is_whitespace() || "<=;()\"'".contains(c))
 }
 
 fn has_name(text: &str, name: &str) -> bool {
@@ -414,6 +474,11 @@ fn value_here<'t>(before: &'t str, after: &'t str, language: Language) -> Option
     let adds = ["push @", "unshift @", "push(@", "push @{$"];
     if adds.iter().any(|add| head.ends_with(add)) {
         return Some(tail);
+    }
+    if language == Language::Php
+        && let Some((_, values)) = head.split_once('(').filter(|_| head.contains(" as "))
+    {
+        return Some(values);
     }
     let loops = ["for ", "for(", "foreach ", "foreach("];
     if loops.iter().any(|word| head.contains(word)) {

@@ -7,9 +7,10 @@ use super::own_functions::body_of;
 use super::places::is_part_of_name;
 use super::scan::{split, until_closed};
 use super::value::{Evaluator, named};
+use crate::indirect_runs::runs_what_is_not_known;
 use crate::interpreters::{Language, runs_arguments};
 use crate::known_programs::base_name;
-use crate::line::UNKNOWN;
+use crate::line::{CommandWords, UNKNOWN};
 
 /// Settings of a call that name another program, or options for it.
 const PROGRAM_SETTINGS: [&str; 4] = ["execArgv", "execPath", "executable", "shell"];
@@ -92,19 +93,17 @@ fn deciding_parts<'t>(
     let words = evaluator.words(program);
     let word = words.first().map_or("", String::as_str);
     let begins = word.split_whitespace().next().unwrap_or_default();
+    let rest = elements.get(begin + 1..).unwrap_or_default();
+    let others = rest.iter().flat_map(|element| evaluator.words(element));
+    let all: Vec<String> = words.iter().cloned().chain(others).collect();
     let mut parts = DecidingParts {
         others: settings(argument, language, &PROGRAM_SETTINGS),
         ..DecidingParts::default()
     };
     if begins.starts_with(UNKNOWN) || begins.is_empty() || name.ends_with("fork") {
         parts.program = Some(program);
-    } else if runs_arguments(base_name(begins)) {
-        let rest = elements.get(begin + 1..).unwrap_or_default();
-        let words = rest.iter().flat_map(|element| evaluator.words(element));
-        if words
-            .chain(evaluator.words(program))
-            .any(|word| word.contains(UNKNOWN))
-        {
+    } else if runs_arguments(base_name(begins)) || runs_unknown_words(&all) {
+        if all.iter().any(|word| word.contains(UNKNOWN)) {
             // Settings follow the arguments in JavaScript.
             let count = match language {
                 Language::JavaScript => 1,
@@ -119,6 +118,15 @@ fn deciding_parts<'t>(
             .extend(settings(argument, language, &INPUT_SETTINGS));
     }
     parts
+}
+
+/// Whether a program and its arguments, or a line, run a word that is not known.
+pub(super) fn runs_unknown_words(words: &[String]) -> bool {
+    let words = match words {
+        [line] => line.split_whitespace().map(str::to_owned).collect(),
+        words => words.to_vec(),
+    };
+    runs_what_is_not_known(&CommandWords(words))
 }
 
 /// The values of settings in the arguments of a call, also in braces.

@@ -1,5 +1,7 @@
 //! Variables of the environment that code sets for what it starts, as lines for a shell.
 
+use std::collections::BTreeSet;
+
 use super::folders::NamedPlace;
 use super::origins::Origins;
 use super::paths::{quoted, variable_of};
@@ -43,7 +45,9 @@ impl SetVariables {
     pub(super) fn of(evaluator: Evaluator<'_>) -> Self {
         let mut found = Self::default();
         let Evaluator { text, .. } = evaluator;
-        let is_looked_at = |name: &str| ENVIRONMENTS.contains(&name) || places_code(name);
+        let others = other_names(text);
+        let is_environment = |name: &str| ENVIRONMENTS.contains(&name) || others.contains(name);
+        let is_looked_at = |name: &str| is_environment(name) || places_code(name);
         let names =
             names_in(text).filter(|(at, name)| is_looked_at(name) && !is_comment(text, *at));
         for (count, (at, name)) in names.enumerate() {
@@ -64,19 +68,11 @@ impl SetVariables {
                 && let Some(value) = value_set(&place)
             {
                 found.set(name, &value);
-            } else if ENVIRONMENTS.contains(&name) {
+            } else if is_environment(name) {
                 found.environment(&place);
             }
         }
-        if [
-            "load_dotenv",
-            "dotenv.config",
-            "dotenv/config",
-            "Dotenv.load",
-        ]
-        .iter()
-        .any(|name| text.contains(name))
-        {
+        if text.contains("dotenv") || text.contains("Dotenv") {
             found.lines.push_str(". ./.env\n");
         }
         found
@@ -123,6 +119,11 @@ impl SetVariables {
                 return;
             }
             Origins::is_data(*evaluator, index) || Origins::is_data(*evaluator, value)
+        } else if let Some(argument) = sets_one(after) {
+            let argument = until_closed(argument, language);
+            !argument.starts_with(QUOTES) && Origins::is_data(*evaluator, argument)
+        } else if let Some(value) = joined(after) {
+            Origins::environment_is_data(*evaluator, until_separated(value, language))
         } else if let Some(argument) = changed_by(after, before) {
             Origins::environment_is_data(*evaluator, until_closed(argument, language))
         } else {
@@ -145,6 +146,33 @@ fn changed_by<'t>(after: &'t str, before: &str) -> Option<&'t str> {
     let method = METHODS.iter().find_map(|method| after.strip_prefix(method));
     let assigns = before.ends_with("assign(process.") || before.ends_with("assign(");
     method.or_else(|| after.strip_prefix(',').filter(|_| assigns))
+}
+
+/// The arguments of a method of an environment that sets one variable.
+fn sets_one(after: &str) -> Option<&str> {
+    const METHODS: [&str; 4] = [".__setitem__(", ".setdefault(", ".set(", ".store("];
+    METHODS.iter().find_map(|method| after.strip_prefix(method))
+}
+
+/// What is joined to an environment.
+fn joined(after: &str) -> Option<&str> {
+    after.trim_start().strip_prefix("|=")
+}
+
+/// The names that a text gives to the environment of its process.
+fn other_names(text: &str) -> BTreeSet<&str> {
+    const PROCESS: [&str; 4] = ["ENV", "environ", "os.environ", "process.env"];
+    let names = text.lines().filter_map(|line| {
+        let imported = line.split_once("environ as ").map(|(_, name)| name.trim());
+        let set = line.split_once('=').filter(|(_, value)| {
+            let value = value.split(['#', ';']).next().unwrap_or_default();
+            PROCESS.contains(&value.trim())
+        });
+        imported.or(set.and_then(|(name, _)| name.trim().rsplit(' ').next()))
+    });
+    names
+        .filter(|name| name.chars().all(is_part_of_name))
+        .collect()
 }
 
 /// The names in a text, and where they stand.

@@ -2266,6 +2266,87 @@ fn programs_that_data_decides_cannot_be_rewritten() {
             "lua a.lua",
             "for l in io.lines('place') do os.execute(l) end",
         ),
+        (
+            "python3 a.py",
+            "import subprocess\nsubprocess.run(['find', '.', '-exec', open('place').read(), ';'])",
+        ),
+        (
+            "python3 a.py",
+            "import subprocess\nsubprocess.run(['git', '-c', open('place').read(), 'status'])",
+        ),
+        (
+            "python3 a.py",
+            "import subprocess\nsubprocess.run(['flock', 'l', open('place').read()])",
+        ),
+        (
+            "python3 a.py",
+            "import subprocess\nc = ['flock', 'l']\nc = ['flock', 'l', open('place').read()]\nsubprocess.run(c)",
+        ),
+        (
+            "python3 a.py",
+            "import subprocess, os\nfor a, b, c, d in os.fwalk('.'):\n  subprocess.run([a + '/' + c[0]])",
+        ),
+        (
+            "python3 a.py",
+            "import os, pandas as pd\nfor c in pd.read_csv('place')['c']:\n  os.system(c)",
+        ),
+        (
+            "python3 a.py",
+            "import os, fileinput\nfor l in fileinput.FileInput('place'):\n  os.system(l)",
+        ),
+        (
+            "python3 a.py",
+            "import os, xml.etree.ElementTree as ET\nos.system(ET.parse('place').getroot().text)",
+        ),
+        (
+            "python3 a.py",
+            "import os, json\nos.environ |= json.load(open('place'))\nos.system('ls')",
+        ),
+        (
+            "python3 a.py",
+            "import os\nfor l in open('place'):\n  k, v = l.split('=')\n  os.environ.setdefault(k, v)\nos.system('ls')",
+        ),
+        (
+            "python3 a.py",
+            "import os\nE = os.environ\nfor l in open('place'):\n  k, v = l.split('=')\n  E[k] = v\nos.system('ls')",
+        ),
+        (
+            "python3 a.py",
+            "import os\nos.environ.update(dotenv_values('place'))\nos.system('ls')",
+        ),
+        (
+            "ruby a.rb",
+            "require 'find'\nFind.find('t') { |f| system(f) }",
+        ),
+        ("ruby a.rb", "Dir['t/*'].each { |f| system(f) }"),
+        ("ruby a.rb", "system(YAML.safe_load_file('place')['c'])"),
+        ("ruby a.rb", "system(File.binread('place'))"),
+        ("perl a.pl", "system($_) for <t/*>;"),
+        ("perl a.pl", "my @f = <t/*>; system($f[0]);"),
+        (
+            "perl a.pl",
+            "open(IN, 'place'); while (my $l = <IN>) { system($l) }",
+        ),
+        (
+            "perl a.pl",
+            "use YAML qw(LoadFile); my $c = LoadFile('place'); system($c->{c});",
+        ),
+        (
+            "php a.php",
+            "<?php foreach (file('place') as $l) { system($l); }",
+        ),
+        (
+            "php a.php",
+            "<?php foreach (json_decode(file_get_contents('place')) as $k => $l) { system($l); }",
+        ),
+        (
+            "php a.php",
+            "<?php $c = parse_ini_file('place'); system($c['c']);",
+        ),
+        (
+            "node a.js",
+            "import { execSync } from 'node:child_process'\nexecSync(Deno.readTextFileSync('place'))",
+        ),
         ("sh a.sh", "trap \"$(cat place)\" EXIT"),
         ("sh a.sh", "alias x=\"$(cat place)\"\nx"),
         ("sh a.sh", "bash -c 'c=$(cat place); $c'"),
@@ -2437,6 +2518,22 @@ fn python_of_other_folders_imports_nothing_of_them_unseen() {
 fn programs_that_the_code_chooses_itself_are_known() {
     let folder = LineFolder::new();
     for (line, code) in [
+        (
+            "php a.php",
+            "<?php foreach (['ruff check', 'black .'] as $c) { system($c); }",
+        ),
+        (
+            "perl a.pl",
+            "for my $c ('ruff', 'black') { system($c) if $n < 5 and $m > 3 }",
+        ),
+        (
+            "python3 a.py",
+            "c = ['git', 'add']\nc = c + [json.load(sys.stdin)['file']]\nsubprocess.run(c)\nsubprocess.run(['git', 'log', '-1', json.load(sys.stdin)['file']])",
+        ),
+        (
+            "python3 a.py",
+            "E = os.environ\nE['MODE'] = json.load(sys.stdin)['mode']\nE.setdefault('LEVEL', sys.argv[1])\nsubprocess.run(['ruff'])",
+        ),
         (
             "python3 a.py",
             "F = {'.py': ['black', '-q'], '.rs': ['rustfmt']}\nd = json.load(sys.stdin)\n\
