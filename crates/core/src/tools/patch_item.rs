@@ -107,14 +107,17 @@ pub(crate) fn written_change(change: &WrittenChange) -> FileChange {
     }
 }
 
-/// A patch cannot be applied to the files that are there: it ends without having begun, with the changes that it asks for.
-/// Returns the failure for the model.
+/// A patch cannot be applied to the files that are there: it ends without having begun, with the changes that it asks for, in
+/// threads of clients that are newer than 0.117. Returns the failure for the model.
 pub(super) fn unfit(
     context: &ToolContext,
     patch: &str,
     cwd: &Path,
     problem: String,
 ) -> ToolFailure {
+    if !context.session.config.identity.has_paginated_history {
+        return ToolFailure::Model(problem);
+    }
     let written = written_changes(&format!("{patch}\n"));
     let changes = written.iter().map(|(path, change)| {
         let path = cwd.join(path).display().to_string();

@@ -293,7 +293,7 @@ behaviours! {
     /// new threads
     numbers_lines: bool {
         false, "files as 0.117 writes them";
-        "0.140": true, "files whose lines have numbers, and a line for each item";
+        "0.140": true, "files whose lines have numbers, and a line for each item; a patch that cannot be applied to the files that are there is a `fileChange` that fails, with the changes that it asks for";
     }
     /// dynamic tools in the older form
     checks_all_dynamic_tools: bool {
