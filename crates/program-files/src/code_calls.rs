@@ -284,7 +284,13 @@ impl<'t> CallReader<'t> {
             return true;
         }
         match kind {
-            CallKind::Process => name.len() > 5 || !before.ends_with('.') || self.names_starters,
+            CallKind::Process => {
+                let is_of_language = ["IO.", "Process.", "io.", "os.", "pty."];
+                name.len() > 5
+                    || !before.ends_with('.')
+                    || self.names_starters
+                    || is_of_language.iter().any(|object| before.ends_with(object))
+            }
             _ if before.ends_with('.') => {
                 let object = before.trim_end_matches('.');
                 let object = object

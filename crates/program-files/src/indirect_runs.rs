@@ -2,7 +2,9 @@
 
 use crate::code_variables::places_code;
 use crate::interpreters::{is_interpreter, is_shell, runs_arguments, runs_input, takes_code};
-use crate::known_programs::{LISTERS, PACKAGE_RUNNERS, RUNNERS, WRAPPERS, WRITERS, base_name};
+use crate::known_programs::{
+    LISTERS, PACKAGE_MANAGERS, PACKAGE_RUNNERS, RUNNERS, WRAPPERS, WRITERS, base_name,
+};
 use crate::line::{ARGUMENT, CommandWords, DECLARE, KnownValues, UNKNOWN, read_line};
 
 /// The limit on the words of a command that may begin another one.
@@ -99,13 +101,34 @@ fn runs_directly(words: &[String], sign: char) -> bool {
         "parallel" => operands
             .next()
             .is_none_or(|first| is_unknown(first) || first == "{}"),
-        "busybox" | "chronic" | "coproc" | "hyperfine" | "ltrace" | "setpriv" | "strace"
-        | "systemd-run" | "unshare" | "watch" => operands.next().is_some_and(|it| is_unknown(it)),
+        _ if is_package_runner(name) => {
+            let is_request = |word: &str| ["exec", "run", "x"].contains(&word);
+            let mut pairs = arguments.windows(2);
+            pairs.any(|pair| is_request(&pair[0]) && is_unknown(&pair[1]))
+        }
+        "busybox" | "chronic" | "coproc" | "dbus-run-session" | "fakeroot" | "xvfb-run"
+        | "hyperfine" | "ltrace" | "setpriv" | "strace" | "systemd-run" | "unshare" | "watch" => {
+            operands.next().is_some_and(|it| is_unknown(it))
+        }
         "chroot" | "chrt" | "flock" | "taskset" => operands.take(2).any(|it| is_unknown(it)),
         _ if PACKAGE_RUNNERS.contains(&name) => operands.next().is_some_and(|it| is_unknown(it)),
-        _ if is_interpreter(name) && follows(&takes_code) => true,
+        _ if is_interpreter(name) && (follows(&takes_code) || has_code(arguments, sign)) => true,
         _ => runs(&CommandWords(words.to_vec()), &is_unknown),
     }
+}
+
+/// Whether an option has code joined to it that is not known.
+fn has_code(arguments: &[String], sign: char) -> bool {
+    let mut options = arguments.iter().filter_map(|word| word.split_once('='));
+    options.any(|(option, code)| takes_code(option) && code.starts_with(sign))
+}
+
+/// Whether a program runs another one of an environment that it manages.
+fn is_package_runner(name: &str) -> bool {
+    const PROGRAMS: [&str; 8] = [
+        "bundle", "conda", "hatch", "pdm", "pipenv", "pipx", "poetry", "uv",
+    ];
+    PROGRAMS.contains(&name) || PACKAGE_MANAGERS.contains(&name)
 }
 
 /// The variables that a command sets to what it reads, prints or goes through.
@@ -142,6 +165,7 @@ fn runs_value(name: &str, option: &str, arguments: &[String]) -> bool {
                 || ["--exec", "--exec-path", "--extcmd"].contains(&option)
                 || option.ends_with("-filter")
         }
+        "gdb" => option == "--args",
         "man" => ["--pager", "-P"].contains(&option),
         "rsync" => ["--rsh", "--rsync-path", "-e"].contains(&option),
         "sort" => option == "--compress-program",

@@ -22,9 +22,13 @@ const MAX_USES: usize = 512;
 const MAX_EXPRESSION: usize = 4000;
 
 /// Functions that yield what files, folders, programs, other machines or the input of the process have in them.
-const SOURCES: [&str; 93] = [
+const SOURCES: [&str; 101] = [
+    "DirectoryIterator",
     "FileInput",
+    "FilesystemIterator",
     "LoadFile",
+    "RecursiveDirectoryIterator",
+    "SplFileObject",
     "binread",
     "capture",
     "capture2",
@@ -41,6 +45,7 @@ const SOURCES: [&str; 93] = [
     "execFileSync",
     "execSync",
     "execute",
+    "extractfile",
     "fetch",
     "fetchAll",
     "fetchColumn",
@@ -56,11 +61,13 @@ const SOURCES: [&str; 93] = [
     "fwalk",
     "genfromtxt",
     "getline",
+    "getnames",
     "getoutput",
     "gets",
     "getstatusoutput",
     "glob",
     "globSync",
+    "globby",
     "iglob",
     "input",
     "iterdir",
@@ -71,6 +78,7 @@ const SOURCES: [&str; 93] = [
     "load_stream",
     "load_workbook",
     "loadtxt",
+    "namelist",
     "open",
     "openSync",
     "opendir",
@@ -386,6 +394,7 @@ impl<'t> Origins<'t> {
 fn is_source_of(language: Language, name: &str, before: &str, after: &str) -> bool {
     match (language, name) {
         (Language::Php, "file") | (Language::Python, "parse") => after.starts_with('('),
+        (Language::Perl, "File") => after.starts_with("::Find::"),
         (Language::Ruby, "Dir") => after.starts_with('['),
         (Language::Ruby, "find") => before.ends_with("Find."),
         (Language::Ruby, "entries") => before.ends_with("Dir."),

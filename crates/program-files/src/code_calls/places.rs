@@ -57,10 +57,10 @@ pub(super) fn argument<'t>(
         return (is_perl || sets.iter().any(|set| part.contains(set))).then_some(part);
     }
     let trimmed = rest.trim_start_matches([' ', '\t']);
-    // The function may stand in brackets.
-    let called = trimmed
-        .strip_prefix(')')
-        .filter(|rest| rest.starts_with('('));
+    // The function may stand in brackets, or its name.
+    let mut ends = [")", "\"]", "']"].iter();
+    let called = ends.find_map(|end| trimmed.strip_prefix(end));
+    let called = called.filter(|rest| rest.starts_with('('));
     if let Some(inner) = called.unwrap_or(trimmed).strip_prefix('(') {
         return Some(until_closed(inner, language));
     }
