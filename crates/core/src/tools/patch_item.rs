@@ -107,8 +107,8 @@ pub(crate) fn written_change(change: &WrittenChange) -> FileChange {
     }
 }
 
-/// A patch cannot be applied to the files that are there: it ends without having begun, with the changes that it asks for, in
-/// threads of clients that are newer than 0.117. Returns the failure for the model.
+/// A patch cannot be applied to the files that are there. In a thread whose history is paginated its item ends without having
+/// begun, with the changes that it asks for. Returns the failure for the model.
 pub(super) fn unfit(
     context: &ToolContext,
     patch: &str,
