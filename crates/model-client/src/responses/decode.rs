@@ -498,7 +498,7 @@ mod tests {
         );
         let unread = || ModelError::reported("response.failed event received");
         check_error(failed(Value::Null), unread());
-        check_error(failed(json!("x")), unread());
+        check_error(failed(json!("x")), ModelError::reported("x"));
         check_error(json!({"type": "response.failed"}), unread());
         check_error(
             failed(json!({"code": "rate_limit_exceeded", "message": "Try again in 2s."})),
