@@ -285,25 +285,6 @@ impl RolloutLog {
         }
     }
 
-    /// Waits until everything appended so far is on the disk. Unlike [`Self::synchronise`] it hurries nothing, so that many
-    /// that wait cost no more than one.
-    ///
-    /// # Errors
-    /// A line could not be written, or the file not be synchronised.
-    pub fn stored(&self) -> impl Future<Output = Result<(), RolloutWriteError>> + Send + use<> {
-        let path = self.path().to_owned();
-        let (waiter, stored) = oneshot::channel();
-        self.writer.send(WriteRequest::WhenStored {
-            path: path.clone(),
-            waiter,
-        });
-        async move {
-            let stored = stored.await.map_err(|_| RolloutWriteError::Stopped)?;
-            let path = path.display().to_string();
-            stored.map_err(|source| RolloutWriteError::Io { path, source })
-        }
-    }
-
     /// Something was written to another file that belongs to the thread: it is synchronised soon.
     pub fn synchronise_soon(&self, other: &Path) {
         self.writer.synchroniser.written(other);

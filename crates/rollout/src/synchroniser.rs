@@ -1,8 +1,8 @@
 //! Brings what was written onto the disk, so that a power cut takes the last second only.
 //!
 //! There is one thread per writer. A file is synchronised [`DELAY`] after it was written to, so that many writes become one
-//! synchronisation; nobody waits for that. What must not be removed before something else is on the disk waits for it:
-//! [`Synchroniser::when_synchronised`] as long as it takes, [`Synchroniser::synchronise`] without the delay.
+//! synchronisation; nobody waits for that. What must not be removed before something else is on the disk waits for
+//! [`Synchroniser::synchronise`].
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::OpenOptions;
@@ -23,7 +23,7 @@ const FOLDERS: usize = 5;
 const MAX_KNOWN: usize = 4096;
 
 /// Somebody who is told when a file is on the disk.
-pub(crate) type DiskWaiter = oneshot::Sender<io::Result<()>>;
+type DiskWaiter = oneshot::Sender<io::Result<()>>;
 
 /// The handle of the thread, which ends when the last handle is dropped.
 #[derive(Clone, Debug)]
@@ -90,18 +90,13 @@ impl Synchroniser {
         }
     }
 
-    /// Tells when what was written to the file before is on the disk.
-    pub(crate) fn when_synchronised(&self, path: &Path, waiter: DiskWaiter) {
-        self.add_waiter(path, waiter, None);
-    }
-
     /// Waits until what was written to the file before is on the disk, which is done at once.
     pub(crate) fn synchronise(
         &self,
         path: &Path,
     ) -> impl Future<Output = io::Result<()>> + Send + use<> {
         let (waiter, finished) = oneshot::channel();
-        self.add_waiter(path, waiter, Some(Instant::now()));
+        self.hurry(path, waiter);
         self.0.0.changed.notify_one();
         async move {
             let ended = |_| io::Error::other("the thread that synchronises files has ended");
@@ -109,10 +104,10 @@ impl Synchroniser {
         }
     }
 
-    fn add_waiter(&self, path: &Path, waiter: DiskWaiter, due: Option<Instant>) {
+    fn hurry(&self, path: &Path, waiter: DiskWaiter) {
         let mut files = self.0.0.files.lock();
         if let Some(file) = files.waiting.get_mut(path) {
-            file.due = due.unwrap_or(file.due);
+            file.due = Instant::now();
             file.waiters.push(waiter);
         } else if let Some((current, waiters)) = &mut files.current
             && current == path
@@ -220,37 +215,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn waiters_hear_of_a_file_after_its_delay_or_with_somebody_who_does_not_wait() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("x.jsonl");
-        let synchroniser = Synchroniser::start().unwrap();
-        std::fs::write(&path, "{}\n").unwrap();
-        let waiter = || {
-            let (waiter, told) = oneshot::channel();
-            synchroniser.when_synchronised(&path, waiter);
-            told
-        };
-        let nothing_to_wait_for = waiter();
-        nothing_to_wait_for.await.unwrap().unwrap();
-        synchroniser.written(&path);
-        let mut early = waiter();
-        assert!(early.try_recv().is_err());
-        synchroniser.synchronise(&path).await.unwrap();
-        early.await.unwrap().unwrap();
-        synchroniser.written(&path);
-        waiter().await.unwrap().unwrap();
-    }
-
-    #[tokio::test]
     async fn what_waits_is_synchronised_when_the_last_handle_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.jsonl");
         let synchroniser = Synchroniser::start().unwrap();
         std::fs::write(&path, "{}\n").unwrap();
         synchroniser.written(&path);
-        let (waiter, told) = oneshot::channel();
-        synchroniser.clone().when_synchronised(&path, waiter);
+        let synchronised = synchroniser.synchronise(&path);
         drop(synchroniser);
-        told.await.unwrap().unwrap();
+        synchronised.await.unwrap();
     }
 }

@@ -25,7 +25,7 @@ use crate::claim::PendingRelease;
 use crate::ordinals::{
     begin_with_ordinal, first_line_length, has_ordinals, next_ordinal, number_lines,
 };
-use crate::synchroniser::{DiskWaiter, Synchroniser};
+use crate::synchroniser::Synchroniser;
 
 /// Limit on open files. Above it, a file that is not in use is closed.
 const OPEN_FILES: usize = 64;
@@ -55,8 +55,6 @@ pub(crate) enum WriteRequest {
         path: PathBuf,
         right: PendingRelease,
     },
-    /// Tell when everything before this request is on the disk. Hurries nothing.
-    WhenStored { path: PathBuf, waiter: DiskWaiter },
     /// Close a file.
     Close { path: PathBuf },
 }
@@ -111,10 +109,7 @@ impl RolloutWriter {
     }
 
     pub(crate) fn send(&self, request: WriteRequest) -> bool {
-        let is_urgent = !matches!(
-            request,
-            WriteRequest::Append { .. } | WriteRequest::WhenStored { .. }
-        );
+        let is_urgent = !matches!(request, WriteRequest::Append { .. });
         let sent = self.requests.send(request).is_ok();
         if is_urgent {
             self.urgent();
@@ -229,7 +224,6 @@ impl WriterFiles {
         | WriteRequest::Copy { path, .. }
         | WriteRequest::Flush { path, .. }
         | WriteRequest::Return { path, .. }
-        | WriteRequest::WhenStored { path, .. }
         | WriteRequest::Close { path }) = &request;
         if !matches!(request, WriteRequest::Append { .. })
             && let Some((path, bytes)) = self.gathered.remove_entry(path)
@@ -255,12 +249,6 @@ impl WriterFiles {
                 // The earlier data could not be written, so the backlog goes first.
                 if !self.backlog.contains_key(&path) {
                     right.complete(&path);
-                }
-            }
-            WriteRequest::WhenStored { path, waiter } => {
-                // What could not be written is not stored: dropping the waiter says so.
-                if !self.backlog.contains_key(&path) {
-                    self.synchroniser.when_synchronised(&path, waiter);
                 }
             }
             WriteRequest::Close { path } => {

@@ -330,17 +330,11 @@ impl Emitter {
         self.with_log(|log| log.path().to_owned())
     }
 
-    /// Does this some time after all lines so far are on the disk, if they can be written.
+    /// Does this once all lines so far are on the disk, if they can be written.
     pub(crate) fn when_stored(&self, then: impl FnOnce() + Send + 'static) {
         let emitter = self.clone();
         tokio::spawn(async move {
-            emitter.gathered().await;
-            let stored = emitter.with_log(|log| log.stored());
-            let is_stored = match stored {
-                Some(stored) => stored.await.is_ok(),
-                None => true,
-            };
-            if is_stored {
+            if emitter.synchronise().await.is_ok() {
                 then();
             }
         });
