@@ -6,7 +6,7 @@
 //!
 //! The modules form layers; each uses only modules that are listed before it here:
 //! `config` and `ports`; `input`, `events`, `history`, `context` (data and conversations); `derived_sessions`; `gate` and `mcp`;
-//! `thread` and `agents` (handles); `tools`; `turn` and `review`; `session` (the actor behind a thread);
+//! `thread` and `agents`; `tools`; `turn` and `review`; `session` (the actor behind a thread, and its handle);
 //! `launch` (starting threads). A test holds them to it, see docs/architecture.md.
 
 mod agents;
@@ -63,15 +63,18 @@ pub use history::{
     StoredCompaction, UnfinishedCall, UnfinishedTurn, first_user_text, is_context_text,
 };
 pub use input::{SavedInput, ToolOutput, TurnInput};
-pub use launch::{ForkAt, Ports, ThreadManager, write_left_inputs};
+pub use launch::{
+    ForkAt, Ports, SpawnedAgent, StartError, StartedThread, ThreadManager, write_left_inputs,
+};
 pub use mcp::RequiredServersFailed;
 pub use ports::*;
 pub use review::{review_hint, review_text};
+pub use session::{Thread, unreadable_submission};
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
 pub use stored_thread::{NeededLines, StoredThread, read_compaction};
 pub use thread::{
     BackgroundTerminal, McpServerUnavailable, NewTurn, PinError, Sample, SampleError,
-    SettingsError, SpawnedAgent, StartError, StartTurnError, StartedThread, SteerError, TaskKind,
-    Thread, ThreadClosed, TurnPlace, TurnSettingsError, TurnSettingsPatch, unreadable_submission,
+    SettingsError, StartTurnError, SteerError, TaskKind, ThreadClosed, TurnPlace,
+    TurnSettingsError, TurnSettingsPatch,
 };
 pub use timeout_pauses::TimeoutPauses;

@@ -2,15 +2,15 @@
 
 use std::fmt::Debug;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use codex_protocol::{ResponseItem, ThreadId};
+use codex_protocol::{ResponseItem, ThreadId, UserMessageEvent};
 
 use crate::agents::{AgentTree, ResumedAgent};
 use crate::config::SessionConfig;
+use crate::events::EventReceiver;
 use crate::history::UnfinishedLines;
 use crate::stored_thread::{StoredLines, StoredThread};
-use crate::thread::{StartError, StartedThread};
+use crate::thread::AgentThread;
 
 /// What a session is made from.
 #[derive(Debug)]
@@ -101,9 +101,18 @@ impl ThreadOrigin {
     }
 }
 
-/// Launches threads. A session uses it to launch its agents.
-pub(crate) trait ThreadLauncher: Debug + Send + Sync {
-    fn launch(self: Arc<Self>, origin: ThreadOrigin) -> Result<StartedThread, StartError>;
+/// Launches threads for a session. Errors are for models.
+pub(crate) trait AgentLauncher: Debug + Send + Sync {
+    /// Launches an agent and passes it on to the subscriber of the thread. `first` is the first message of a person in the
+    /// history that it continues.
+    fn launch_agent(
+        &self,
+        origin: ThreadOrigin,
+        first: Option<UserMessageEvent>,
+    ) -> Result<AgentThread, String>;
+
+    /// Launches a thread that nobody sees.
+    fn launch_hidden(&self, origin: ThreadOrigin) -> Result<(AgentThread, EventReceiver), String>;
 
     fn is_loaded(&self, id: &ThreadId) -> bool;
 }

@@ -1,19 +1,20 @@
 //! The open agents of a thread.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use codex_protocol::{AgentStatus, ThreadId};
-use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::DropGuard;
 
 use super::names::AgentNames;
-use crate::thread::{SpawnedAgent, Thread};
+use crate::thread::AgentThread;
 
 /// An agent, owned by the session of its parent. Dropping it ends the agent.
 #[derive(Debug)]
 pub(crate) struct ChildAgent {
-    pub(crate) thread: Thread,
+    pub(crate) thread: AgentThread,
     pub(crate) nickname: Option<String>,
     pub(crate) role: Option<String>,
     pub(crate) status: watch::Receiver<AgentStatus>,
@@ -27,7 +28,7 @@ pub(crate) struct ChildAgent {
 /// The handle of an agent. It does not keep the agent running.
 #[derive(Clone, Debug)]
 pub(crate) struct AgentHandle {
-    pub(crate) thread: Thread,
+    pub(crate) thread: AgentThread,
     pub(crate) nickname: Option<String>,
     pub(crate) role: Option<String>,
     pub(crate) status: watch::Receiver<AgentStatus>,
@@ -41,14 +42,14 @@ impl AgentHandle {
 
 impl ChildAgent {
     pub(crate) fn new(
-        thread: Thread,
+        thread: AgentThread,
         nickname: Option<String>,
         role: Option<String>,
         cancel: DropGuard,
         slot: OwnedSemaphorePermit,
     ) -> Self {
         Self {
-            status: thread.emitter.status(),
+            status: thread.status(),
             thread,
             nickname,
             role,
@@ -66,7 +67,7 @@ impl ChildAgent {
 
     fn handle(&self) -> AgentHandle {
         AgentHandle {
-            thread: self.thread.clone(),
+            thread: Arc::clone(&self.thread),
             nickname: self.nickname.clone(),
             role: self.role.clone(),
             status: self.status.clone(),
@@ -76,31 +77,20 @@ impl ChildAgent {
     /// Ends the agent and waits until it has ended.
     pub(crate) async fn close(self) {
         self.cancel.disarm().cancel();
-        self.thread.requests.closed().await;
+        self.thread.end().await;
     }
 }
 
 /// The open agents of a thread.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct ChildAgents {
     open: BTreeMap<ThreadId, ChildAgent>,
     names: AgentNames,
-    /// Passes the agents on to the subscriber of the thread.
-    publish: mpsc::Sender<Box<SpawnedAgent>>,
     /// The running agents, each until it is done.
     working: JoinSet<()>,
 }
 
 impl ChildAgents {
-    pub(crate) fn new(publish: mpsc::Sender<Box<SpawnedAgent>>) -> Self {
-        Self {
-            open: BTreeMap::new(),
-            names: AgentNames::default(),
-            publish,
-            working: JoinSet::new(),
-        }
-    }
-
     /// Chooses a name for an agent.
     pub(crate) fn name(&mut self, candidates: &[String], random: f64) -> String {
         self.names.pick(candidates, random)
@@ -109,11 +99,6 @@ impl ChildAgents {
     /// Marks a name as used.
     pub(crate) fn take_name(&mut self, name: &str) {
         self.names.take(name);
-    }
-
-    /// Passes an agent on to the subscriber of the thread. Returns false if nobody takes it.
-    pub(crate) fn publish(&self, agent: SpawnedAgent) -> bool {
-        self.publish.try_send(Box::new(agent)).is_ok()
     }
 
     pub(crate) fn add(&mut self, child: ChildAgent) {
@@ -127,18 +112,17 @@ impl ChildAgents {
     /// An open agent.
     pub(crate) fn find(&self, id: &ThreadId) -> Option<AgentHandle> {
         let child = self.open.get(id)?;
-        (!child.thread.requests.is_closed()).then(|| child.handle())
+        (!child.thread.has_ended()).then(|| child.handle())
     }
 
     /// Removes agents that have ended, which frees their slots.
     pub(crate) fn forget_closed(&mut self) {
-        self.open
-            .retain(|_, child| !child.thread.requests.is_closed());
+        self.open.retain(|_, child| !child.thread.has_ended());
     }
 
     pub(crate) fn remove(&mut self, id: &ThreadId) -> Option<ChildAgent> {
         let child = self.open.remove(id)?;
-        (!child.thread.requests.is_closed()).then_some(child)
+        (!child.thread.has_ended()).then_some(child)
     }
 
     /// Waits until an agent is done; for ever if none runs.

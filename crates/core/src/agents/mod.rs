@@ -4,9 +4,8 @@
 //! that ends the agent, so no agent outlives its parent. A thread has access to its own agents only. In the second form
 //! agents have paths, and all threads of a tree work together as an [`AgentTeam`], which ends with the root.
 //!
-//! The subscriber of the thread that starts or loads an agent receives it
-//! ([`SpawnedAgent`](crate::thread::SpawnedAgent)). If nobody takes it, the agent is not started, as nobody
-//! would answer its questions.
+//! The subscriber of the thread that starts or loads an agent receives it ([`SpawnedAgent`](crate::SpawnedAgent)). If
+//! nobody takes it, the agent is not started, as nobody would answer its questions.
 
 mod agent_tree;
 mod children;
@@ -31,6 +30,3 @@ pub(crate) use requests::{
 };
 pub(crate) use stored_team::{find as find_agent_file, stored_members};
 pub(crate) use team::{Delivery, Reservation, TeamError, TeamSeat};
-
-/// How many agents may wait for the subscriber of their parent.
-pub(crate) const MAX_WAITING_AGENTS: usize = 64;

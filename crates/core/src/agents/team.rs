@@ -12,14 +12,14 @@ use std::sync::{Arc, OnceLock};
 use codex_protocol::{AgentPath, AgentStatus, Op, Submission, ThreadId};
 use parking_lot::Mutex;
 use serde::Serialize;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 use tokio_util::sync::DropGuard;
 
 use super::mail::{AgentMail, Mailbox, MailboxFull};
 use super::paths::{PathError, is_within, resolve_path, root_path};
 use super::stored_team::StoredMember;
 use crate::config::TeamSettings;
-use crate::thread::{Thread, ThreadRequest};
+use crate::thread::{AgentThread, SessionEnd};
 
 /// Why something about an agent failed. The texts are for models.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -78,8 +78,6 @@ struct Member {
     residence: Residence,
 }
 
-type RequestSender = mpsc::Sender<Box<ThreadRequest>>;
-
 /// Where an agent is.
 #[derive(Debug)]
 enum Residence {
@@ -89,8 +87,8 @@ enum Residence {
     /// In its file alone.
     Stored {
         status: AgentStatus,
-        /// Reaches its former session, which may not have ended yet.
-        former: Option<RequestSender>,
+        /// The end of its former session, which may not have come yet.
+        former: Option<SessionEnd>,
     },
     /// It was ended for good.
     Closed,
@@ -98,7 +96,7 @@ enum Residence {
 
 #[derive(Debug)]
 struct LoadedAgent {
-    thread: Thread,
+    thread: AgentThread,
     status: watch::Receiver<AgentStatus>,
     /// A turn is about to start.
     is_due: bool,
@@ -295,7 +293,7 @@ impl AgentTeam {
             _ => None,
         };
         if let Some(former) = former {
-            former.closed().await;
+            former.await;
         }
     }
 
@@ -325,11 +323,9 @@ impl AgentTeam {
                 member.mailbox.put(mail)?;
                 agent.is_due = true;
                 agent.last_use = uses;
-                let sent = agent
-                    .thread
-                    .requests
-                    .try_send(Box::new(ThreadRequest::AgentMail));
-                sent.map_err(|_| not_found(&path.0))?;
+                if !agent.thread.try_wake() {
+                    return Err(not_found(&path.0));
+                }
             }
             _ => member.mailbox.put(mail)?,
         }
@@ -393,13 +389,14 @@ impl AgentTeam {
         if let Residence::Loaded(agent) = &member.residence
             && agent.is_busy()
         {
-            let interrupt = ThreadRequest::Submission(Box::new(Submission {
+            let interrupt = Submission {
                 id: submission,
                 op: Op::Interrupt,
                 trace: None,
-            }));
-            let sent = agent.thread.requests.try_send(Box::new(interrupt));
-            sent.map_err(|_| not_found(&path.0))?;
+            };
+            if !agent.thread.try_submit(interrupt) {
+                return Err(not_found(&path.0));
+            }
         }
         Ok((member.id.clone(), status))
     }
@@ -407,7 +404,6 @@ impl AgentTeam {
     /// Ends all agents, and waits until they have ended. No more are started.
     pub(crate) async fn close(&self) {
         let ending = self.state.lock().close();
-        let ending = ending.iter().map(mpsc::Sender::closed);
         futures::future::join_all(ending).await;
     }
 }
@@ -455,14 +451,13 @@ impl TeamState {
     /// Agents whose session has ended by itself are in their files alone.
     fn forget_ended(&mut self) {
         for member in self.members.values_mut() {
-            if matches!(&member.residence, Residence::Loaded(agent) if agent.thread.requests.is_closed())
-            {
+            if matches!(&member.residence, Residence::Loaded(agent) if agent.thread.has_ended()) {
                 member.unload();
             }
         }
     }
 
-    fn close(&mut self) -> Vec<RequestSender> {
+    fn close(&mut self) -> Vec<SessionEnd> {
         self.is_closed = true;
         let members = std::mem::take(&mut self.members);
         let loaded = members
@@ -482,16 +477,16 @@ impl Member {
         let Residence::Loaded(agent) = &self.residence else {
             return None;
         };
-        let can_go = !agent.is_busy() && self.mailbox.is_empty() && agent.thread.path.is_some();
+        let can_go = !agent.is_busy() && self.mailbox.is_empty() && agent.thread.is_stored();
         can_go.then_some(agent.last_use)
     }
 
     /// Ends the session, if the agent is loaded.
-    fn unload(&mut self) -> Option<RequestSender> {
+    fn unload(&mut self) -> Option<SessionEnd> {
         let Residence::Loaded(agent) = &self.residence else {
             return None;
         };
-        let former = agent.thread.requests.clone();
+        let former = agent.thread.end();
         let status = self.residence.status();
         self.residence = Residence::Stored {
             status,
@@ -521,7 +516,7 @@ impl LoadedAgent {
 
 impl Reservation {
     /// Places the started agent. Dropping `cancel` ends it. A turn is about to start if there is a task for it.
-    pub(crate) fn fill(mut self, thread: Thread, cancel: DropGuard) -> TeamSeat {
+    pub(crate) fn fill(mut self, thread: AgentThread, cancel: DropGuard) -> TeamSeat {
         self.is_used = true;
         let mut state = self.seat.team.state.lock();
         let last_use = state.next_use();
@@ -531,7 +526,7 @@ impl Reservation {
             && !member.is_closed()
         {
             member.residence = Residence::Loaded(LoadedAgent {
-                status: thread.emitter.status(),
+                status: thread.status(),
                 thread,
                 is_due: true,
                 last_use,

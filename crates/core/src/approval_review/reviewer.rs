@@ -11,7 +11,7 @@ use super::verdict;
 use crate::events::EventReceiver;
 use crate::history::developer_message;
 use crate::input::TurnInput;
-use crate::thread::{NewTurn, StartedThread, Thread};
+use crate::thread::{AgentThread, NewTurn};
 use crate::turn_settings::TurnSettings;
 
 /// After so many questions a new reviewer is started, so that its conversation stays short.
@@ -43,15 +43,19 @@ impl ReviewerKey {
 #[derive(Debug)]
 pub(crate) struct Reviewer {
     key: ReviewerKey,
-    thread: Thread,
+    thread: AgentThread,
     events: EventReceiver,
     questions: u32,
     _ends_thread: DropGuard,
 }
 
 impl Reviewer {
-    pub(crate) fn new(key: ReviewerKey, started: StartedThread, ends_thread: DropGuard) -> Self {
-        let StartedThread { thread, events, .. } = started;
+    pub(crate) fn new(
+        key: ReviewerKey,
+        thread: AgentThread,
+        events: EventReceiver,
+        ends_thread: DropGuard,
+    ) -> Self {
         Self {
             key,
             thread,
@@ -91,8 +95,7 @@ impl Reviewer {
             output_schema: Some(verdict::schema()),
             ..NewTurn::default()
         };
-        let started = self.thread.start_turn(new_turn).await;
-        started.map_err(|error| error.to_string())?;
+        self.thread.start_turn(new_turn).await?;
         let mut failure = None;
         while let Some(event) = self.events.next().await {
             match event.msg {

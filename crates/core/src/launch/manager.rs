@@ -7,13 +7,14 @@ use codex_protocol::{Op, ResponseItem, RolloutItem, ThreadId};
 
 use super::first_lines::inherit;
 use super::fork::{ForkAt, cut};
+use super::started::{StartError, StartedThread};
 use super::threads::{Ports, Threads};
 use crate::config::SessionConfig;
 use crate::history::UnfinishedLines;
 use crate::ports::Observers;
+use crate::session::Thread;
 use crate::stored_thread::{StoredLines, StoredThread};
-use crate::thread::{StartError, StartedThread, Thread};
-use crate::thread_origin::{ThreadLauncher, ThreadOrigin};
+use crate::thread_origin::ThreadOrigin;
 
 /// All threads of the process.
 #[derive(Debug)]
@@ -132,7 +133,7 @@ impl ThreadManager {
     }
 
     fn launch(&self, origin: ThreadOrigin) -> Result<StartedThread, StartError> {
-        Arc::clone(&self.0).launch(origin)
+        self.0.launch(origin)
     }
 
     /// A running thread.

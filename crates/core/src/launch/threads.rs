@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock};
 
 use codex_checkpoints::ThreadRecorder;
 use codex_mcp_client::McpConnector;
@@ -19,8 +19,10 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tracing::Instrument;
 
+use super::agent_launcher::{MAX_WAITING_AGENTS, SessionLauncher};
 use super::first_lines::{initial_messages, is_paginated, write_start};
-use crate::agents::{AgentTree, ChildAgents, MAX_WAITING_AGENTS, ResumedAgent};
+use super::started::{SpawnedAgent, StartError, StartedThread};
+use crate::agents::{AgentTree, ResumedAgent};
 use crate::budget::{StoredThreadUse, ThreadBudget};
 use crate::config::SessionConfig;
 use crate::events::{Emitter, EventReceiver};
@@ -30,11 +32,12 @@ use crate::ports::{
     Clock, Ids, Model, Observer, Observers, Processes, StartingHistory, StartingThread,
 };
 use crate::requests::Requests;
-use crate::session::{MAX_QUEUED_REQUESTS, SessionActor, SessionParts, ToolRequest, TurnBase};
+use crate::session::{
+    MAX_QUEUED_REQUESTS, SessionActor, SessionParts, Thread, ToolRequest, TurnBase,
+};
 use crate::session_context::{SessionBeginning, SessionContext};
 use crate::stored_thread::StoredLines;
-use crate::thread::{SpawnedAgent, StartError, StartedThread, Thread};
-use crate::thread_origin::{RolloutFile, ThreadLauncher, ThreadOrigin};
+use crate::thread_origin::{RolloutFile, ThreadOrigin};
 use crate::timeout_pauses::TimeoutPauses;
 use crate::tools::{SearchAccess, TerminalRegistry, ToolRequests, ToolServices};
 use crate::turn_settings::Instructions;
@@ -323,7 +326,10 @@ impl Threads {
             seat.team
                 .set_root(thread.id.clone(), thread.emitter.status());
         }
-        let launcher: Weak<Self> = Arc::downgrade(self);
+        let launcher = SessionLauncher {
+            threads: Arc::downgrade(self),
+            publish,
+        };
         let session = SessionActor::new(SessionParts {
             base: TurnBase {
                 session: Arc::new(context),
@@ -332,7 +338,7 @@ impl Threads {
                 instructions: parts.instructions,
                 root: parts.agent_tree.root.clone(),
             },
-            launcher,
+            launcher: Box::new(launcher),
             agent_tree: parts.agent_tree,
             resumed_agents: parts.resumed_agents,
             settings,
@@ -341,7 +347,6 @@ impl Threads {
             tool_requests: tools_received,
             conversation: parts.conversation,
             unfinished: parts.unfinished,
-            children: ChildAgents::new(publish),
         });
         (session, thread, agents)
     }
@@ -358,10 +363,12 @@ impl Threads {
         };
         tokio::spawn(running.instrument(span));
     }
-}
 
-impl ThreadLauncher for Threads {
-    fn launch(self: Arc<Self>, origin: ThreadOrigin) -> Result<StartedThread, StartError> {
+    /// Starts a thread.
+    pub(super) fn launch(
+        self: &Arc<Self>,
+        origin: ThreadOrigin,
+    ) -> Result<StartedThread, StartError> {
         let ThreadOrigin {
             id,
             mut config,
@@ -462,10 +469,6 @@ impl ThreadLauncher for Threads {
             agents,
             unfinished,
         })
-    }
-
-    fn is_loaded(&self, id: &ThreadId) -> bool {
-        self.get(id).is_some()
     }
 }
 

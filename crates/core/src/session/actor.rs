@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use codex_hooks::EventInput;
 use codex_protocol::{
@@ -27,7 +27,7 @@ use crate::input::{HiddenItem, LateInput};
 use crate::mcp::SandboxState;
 use crate::session_context::{SessionBeginning, SessionContext};
 use crate::thread::{SampleRequest, ThreadRequest};
-use crate::thread_origin::ThreadLauncher;
+use crate::thread_origin::AgentLauncher;
 
 /// How many requests and turns may wait.
 pub(crate) const MAX_QUEUED_REQUESTS: usize = 512;
@@ -36,7 +36,7 @@ pub(crate) const MAX_QUEUED_REQUESTS: usize = 512;
 #[derive(Debug)]
 pub(crate) struct SessionParts {
     pub(crate) base: TurnBase,
-    pub(crate) launcher: Weak<dyn ThreadLauncher>,
+    pub(crate) launcher: Box<dyn AgentLauncher>,
     pub(crate) agent_tree: AgentTree,
     pub(crate) resumed_agents: Vec<ResumedAgent>,
     pub(crate) settings: watch::Sender<Arc<ThreadSettings>>,
@@ -45,7 +45,6 @@ pub(crate) struct SessionParts {
     pub(crate) tool_requests: mpsc::Receiver<Box<ToolRequest>>,
     pub(crate) conversation: Conversation,
     pub(crate) unfinished: Option<UnfinishedTurn>,
-    pub(crate) children: ChildAgents,
 }
 
 /// The actor.
@@ -53,7 +52,7 @@ pub(crate) struct SessionParts {
 pub(crate) struct SessionActor {
     pub(super) context: Arc<SessionContext>,
     pub(super) base: TurnBase,
-    pub(super) launcher: Weak<dyn ThreadLauncher>,
+    pub(super) launcher: Box<dyn AgentLauncher>,
     pub(super) agent_tree: AgentTree,
     /// Agents that are loaded with the thread.
     resumed_agents: Vec<ResumedAgent>,
@@ -104,7 +103,7 @@ impl SessionActor {
             other_servers: None,
             queued_turns: VecDeque::new(),
             samples: Vec::new(),
-            children: parts.children,
+            children: ChildAgents::default(),
             notices: VecDeque::new(),
             reviews: None,
             realtime: None,

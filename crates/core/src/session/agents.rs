@@ -16,7 +16,7 @@ use crate::agents::{
     result_text,
 };
 use crate::history::user_message;
-use crate::thread::{SpawnedAgent, Thread, ThreadRequest};
+use crate::thread::AgentThread;
 use crate::thread_origin::ThreadOrigin;
 
 /// What an agent is known by.
@@ -76,10 +76,11 @@ impl SessionActor {
             }),
             trace: None,
         };
-        let request = ThreadRequest::Submission(Box::new(submission));
-        let sent = handle.thread.requests.try_send(Box::new(request));
-        sent.map_err(|_| "the agent ended before it began".to_owned())?;
-        Ok(handle)
+        if handle.thread.try_submit(submission) {
+            Ok(handle)
+        } else {
+            Err("the agent ended before it began".to_owned())
+        }
     }
 
     fn resume(&mut self, agent: ResumedAgent) -> Result<AgentHandle, String> {
@@ -88,8 +89,7 @@ impl SessionActor {
         if let Some(handle) = self.children.find(id) {
             return Ok(handle);
         }
-        let launcher = self.launcher.upgrade();
-        if launcher.is_some_and(|launcher| launcher.is_loaded(id)) {
+        if self.launcher.is_loaded(id) {
             return Err(format!("agent with id {id} is in use"));
         }
         let slot = self.agent_slot()?;
@@ -169,22 +169,10 @@ impl SessionActor {
         &mut self,
         mut origin: ThreadOrigin,
         first: Option<UserMessageEvent>,
-    ) -> Result<(Thread, DropGuard), String> {
-        let launcher = self.launcher.upgrade();
-        let launcher = launcher.ok_or("the engine is going away")?;
+    ) -> Result<(AgentThread, DropGuard), String> {
         origin.config.options.rules = self.approvals.rules().clone();
-        let config = Box::new(origin.config.clone());
         let cancel = origin.agent_tree.cancel.clone().drop_guard();
-        let started = launcher.launch(origin).map_err(|error| error.to_string())?;
-        let thread = started.thread.clone();
-        let agent = SpawnedAgent {
-            started,
-            config,
-            first,
-        };
-        if !self.children.publish(agent) {
-            return Err("nobody would hear the agent".to_owned());
-        }
+        let thread = self.launcher.launch_agent(origin, first)?;
         Ok((thread, cancel))
     }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use codex_protocol::GuardianAssessmentEvent;
 use futures::FutureExt;
-use tokio_util::sync::DropGuard;
 
 use super::actor::SessionActor;
 use super::review_state::ReviewedAction;
@@ -13,7 +12,6 @@ use crate::approval_review::{
 };
 use crate::gate::{Assessment, ReviewSubject, StartedReview};
 use crate::history::developer_message;
-use crate::thread::StartedThread;
 use crate::thread_origin::ThreadOrigin;
 use crate::turn_settings::TurnSettings;
 
@@ -69,19 +67,13 @@ impl SessionActor {
         if let Some(reviewer) = Reviewer::waiting_in(slot, &key) {
             return Ok(reviewer);
         }
-        let (started, ends_thread) = self.launch_reviewer(turn)?;
-        Ok(Box::new(Reviewer::new(key, started, ends_thread)))
-    }
-
-    fn launch_reviewer(&self, turn: &TurnSettings) -> Result<(StartedThread, DropGuard), String> {
         let config = config_of_reviewer(&self.context.config, turn);
         let mut origin = ThreadOrigin::new(self.context.ids.thread(), config);
         origin.agent_tree = self.tree_of_agent();
         let ends_thread = origin.agent_tree.cancel.clone().drop_guard();
-        let launcher = self.launcher.upgrade();
-        let launcher = launcher.ok_or_else(|| "the engine is going away".to_owned())?;
-        let started = launcher.launch(origin).map_err(|error| error.to_string())?;
-        Ok((started, ends_thread))
+        let (thread, events) = self.launcher.launch_hidden(origin)?;
+        let reviewer = Reviewer::new(key, thread, events, ends_thread);
+        Ok(Box::new(reviewer))
     }
 
     /// The user allows an action that was denied: the same action may happen once, and the model is told.

@@ -15,6 +15,7 @@ mod continued;
 mod custom_prompts;
 mod elicitation;
 mod elicitation_texts;
+mod handle;
 mod message_history;
 mod notices;
 mod observed_input;
@@ -41,5 +42,6 @@ mod undo;
 mod user_shell;
 
 pub(crate) use actor::{MAX_QUEUED_REQUESTS, SessionActor, SessionParts};
+pub use handle::{Thread, unreadable_submission};
 pub(crate) use tool_requests::ToolRequest;
 pub(crate) use turn_base::TurnBase;

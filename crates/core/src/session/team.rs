@@ -54,8 +54,7 @@ impl SessionActor {
     pub(super) fn load_member(&mut self, agent: StoredAgent) -> Result<(), String> {
         let AgentSource { thread, first } = agent.source;
         let (id, meta) = (&thread.meta.id, &thread.meta);
-        let launcher = self.launcher.upgrade();
-        if launcher.is_some_and(|launcher| launcher.is_loaded(id)) {
+        if self.launcher.is_loaded(id) {
             return Err(format!("agent with id {id} is in use"));
         }
         let parent = match &meta.source {

@@ -1,10 +1,9 @@
-//! The handle of a thread, and the requests that go through it to the session.
+//! What can be asked of a thread, and the thread of an agent as those below its session see it.
 
-mod handle;
+mod agent_thread;
 mod requests;
-mod started;
 
-pub use handle::{Thread, unreadable_submission};
+pub(crate) use agent_thread::{AgentSession, AgentThread, SessionEnd};
 pub use requests::{
     BackgroundTerminal, McpServerUnavailable, NewTurn, PinError, Sample, SampleError,
     SettingsError, StartTurnError, SteerError, TaskKind, ThreadClosed, TurnPlace,
@@ -13,4 +12,3 @@ pub use requests::{
 pub(crate) use requests::{
     NewPin, SampleRequest, SteerRequest, ThreadRequest, TurnContinuation, TurnReply,
 };
-pub use started::{SpawnedAgent, StartError, StartedThread};

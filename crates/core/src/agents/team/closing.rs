@@ -5,28 +5,26 @@
 use std::sync::Arc;
 
 use codex_protocol::{AgentPath, AgentStatus, ThreadId};
-use tokio::sync::mpsc;
 
 use super::{
-    AgentTeam, RequestSender, Residence, TeamError, TeamState, is_within, member_closed, not_found,
-    root_path,
+    AgentTeam, Residence, TeamError, TeamState, is_within, member_closed, not_found, root_path,
 };
 use crate::agents::paths::parent_path;
+use crate::thread::SessionEnd;
 
 /// An agent that is being closed.
 #[derive(Debug)]
 pub(crate) struct ClosingMember {
     pub(crate) id: ThreadId,
     previous_status: AgentStatus,
-    /// Reach the sessions that end.
-    ending: Vec<RequestSender>,
+    /// The ends of its session and of those below it.
+    ending: Vec<SessionEnd>,
 }
 
 impl ClosingMember {
     /// Waits until the sessions have ended. Returns what the agent did before.
     pub(crate) async fn ended(self) -> AgentStatus {
-        let ending = self.ending.iter().map(mpsc::Sender::closed);
-        futures::future::join_all(ending).await;
+        futures::future::join_all(self.ending).await;
         self.previous_status
     }
 }

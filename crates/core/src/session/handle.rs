@@ -4,24 +4,28 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codex_protocol::{
-    CodexErrorInfo, ErrorEvent, Event, EventMsg, GuardianAssessmentEvent, Op, ReasoningEffort,
-    ResponseItem, Submission, ThreadId, ThreadPin, ThreadSettings, ThreadSettingsPatch,
+    AgentStatus, CodexErrorInfo, ErrorEvent, Event, EventMsg, GuardianAssessmentEvent, Op,
+    ReasoningEffort, ResponseItem, Submission, ThreadId, ThreadPin, ThreadSettings,
+    ThreadSettingsPatch,
 };
 use codex_realtime::ConversationInputs;
 use codex_rollout::{ClaimError, RolloutWriteError};
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot, watch};
 
-use super::requests::{
-    BackgroundTerminal, McpServerUnavailable, NewPin, NewTurn, PinError, Sample, SampleError,
-    SampleRequest, SettingsError, StartTurnError, SteerError, SteerRequest, ThreadClosed,
-    ThreadRequest, TurnContinuation, TurnSettingsError, TurnSettingsPatch,
-};
 use crate::config::{McpServer, RealtimeStart};
 use crate::events::Emitter;
 use crate::history::{ContextSnapshot, user_message, wrapped_pin};
 use crate::input::TurnInput;
 use crate::mcp::{McpServers, RequiredServersFailed};
 use crate::ports::Ids;
+use crate::thread::{
+    AgentSession, BackgroundTerminal, McpServerUnavailable, NewPin, NewTurn, PinError, Sample,
+    SampleError, SampleRequest, SessionEnd, SettingsError, StartTurnError, SteerError,
+    SteerRequest, ThreadClosed, ThreadRequest, TurnContinuation, TurnSettingsError,
+    TurnSettingsPatch,
+};
 use crate::timeout_pauses::TimeoutPauses;
 
 /// The handle of a thread. Cheap to clone.
@@ -429,6 +433,48 @@ impl Thread {
         let sent = self.send(request).await;
         sent.map_err(|_| SteerError::Closed)?;
         answer.await.map_err(|_| SteerError::Closed)?
+    }
+}
+
+impl AgentSession for Thread {
+    fn id(&self) -> &ThreadId {
+        &self.id
+    }
+
+    fn is_stored(&self) -> bool {
+        self.path.is_some()
+    }
+
+    fn status(&self) -> watch::Receiver<AgentStatus> {
+        self.emitter.status()
+    }
+
+    fn submit(&self, op: Op) -> BoxFuture<'_, Result<String, ThreadClosed>> {
+        Box::pin(Self::submit(self, op))
+    }
+
+    fn try_submit(&self, submission: Submission) -> bool {
+        let request = ThreadRequest::Submission(Box::new(submission));
+        self.requests.try_send(Box::new(request)).is_ok()
+    }
+
+    fn try_wake(&self) -> bool {
+        let request = Box::new(ThreadRequest::AgentMail);
+        self.requests.try_send(request).is_ok()
+    }
+
+    fn start_turn(&self, turn: NewTurn) -> BoxFuture<'_, Result<String, String>> {
+        let started = Self::start_turn(self, turn);
+        Box::pin(started.map(|turn| turn.map_err(|error| error.to_string())))
+    }
+
+    fn has_ended(&self) -> bool {
+        self.requests.is_closed()
+    }
+
+    fn end(&self) -> SessionEnd {
+        let requests = self.requests.clone();
+        async move { requests.closed().await }.boxed().shared()
     }
 }
 

@@ -6,10 +6,10 @@ use codex_protocol::{ThreadId, UserMessageEvent};
 use codex_rollout::{LockError, RolloutLoadError};
 use tokio::sync::mpsc;
 
-use super::handle::Thread;
 use crate::config::SessionConfig;
 use crate::events::EventReceiver;
 use crate::history::UnfinishedTurn;
+use crate::session::Thread;
 
 /// A thread that was just started.
 #[derive(Debug)]
