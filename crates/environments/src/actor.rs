@@ -352,18 +352,19 @@ impl ConnectionActor {
         let reason = self.unreachable(reason);
         self.wants_link = false;
         self.pause = FIRST_PAUSE;
-        self.fail_calls(&reason);
-        // They may go on there. If the session is there again, they are ended.
-        self.abandoned.extend(self.routes.lose_all(&reason));
+        // Told before its effects.
         if self.lost_since.take().is_some() {
             self.tell_given_up();
         }
+        self.fail_calls(&reason);
+        // They may go on there. If the session is there again, they are ended.
+        self.abandoned.extend(self.routes.lose_all(&reason));
     }
 
     /// Ends all that waits for an answer, though commands are not lost yet.
     fn stop_waiting(&mut self, reason: &str) {
-        self.fail_calls(&self.unreachable(reason));
         self.tell_given_up();
+        self.fail_calls(&self.unreachable(reason));
     }
 
     fn unreachable(&self, reason: &str) -> String {

@@ -171,6 +171,10 @@ impl Actor {
         let mut waiting = VecDeque::new();
         let mut is_open = true;
         loop {
+            // A connection that is lost is told before what it ended.
+            while let Ok(change) = self.connection_changes.try_recv() {
+                self.tell_connection(change);
+            }
             self.handle_events(&mut waiting).await;
             if waiting.is_empty() && !is_open {
                 break;

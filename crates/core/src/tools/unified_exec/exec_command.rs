@@ -145,12 +145,8 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
     if let Some(patch) = apply_patch::intercept(&argv, &cwd) {
         return apply_patch::run_intercepted(context, &place, patch, OutputLayout::Json).await;
     }
-    let failed = |why: &str| {
-        ToolFailure::Model(format!(
-            "exec_command failed for `{}`: {why}",
-            arguments.cmd
-        ))
-    };
+    // The model knows the command.
+    let failed = |why: &str| ToolFailure::Model(format!("exec_command failed: {why}"));
     let effect = effect(
         context,
         &argv,
