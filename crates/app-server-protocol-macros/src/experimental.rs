@@ -6,7 +6,7 @@
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syn::{Attribute, Data, DeriveInput, Fields, LitStr, Type, Variant};
+use syn::{Attribute, Data, DeriveInput, Expr, Fields, Type, Variant};
 
 use crate::released;
 use crate::serde_attributes::SerdeAttributes;
@@ -14,7 +14,7 @@ use crate::sparse::outer_type;
 
 /// What `#[experimental(...)]` says.
 enum Mark {
-    Experimental(LitStr),
+    Experimental(Expr),
     Nested,
 }
 
@@ -192,7 +192,7 @@ fn option_argument(ty: &Type) -> Option<&Type> {
     })
 }
 
-fn member(wire_name: &str, descriptor: &LitStr) -> TokenStream {
+fn member(wire_name: &str, descriptor: &Expr) -> TokenStream {
     quote!(::codex_protocol::ExperimentalMember { name: #wire_name, descriptor: #descriptor })
 }
 
@@ -204,7 +204,7 @@ fn read_option(attributes: &[Attribute]) -> bool {
     marks.any(|mark| matches!(mark.parse_args_with(descriptor_and_option), Ok((_, true))))
 }
 
-fn descriptor_and_option(input: syn::parse::ParseStream<'_>) -> syn::Result<(LitStr, bool)> {
+fn descriptor_and_option(input: syn::parse::ParseStream<'_>) -> syn::Result<(Expr, bool)> {
     let descriptor = input.parse()?;
     if input.is_empty() {
         return Ok((descriptor, false));
@@ -225,16 +225,16 @@ fn read_mark(attributes: &[Attribute]) -> syn::Result<Option<Mark>> {
     else {
         return Ok(None);
     };
-    if let Ok((descriptor, _)) = attribute.parse_args_with(descriptor_and_option) {
-        return Ok(Some(Mark::Experimental(descriptor)));
+    if let Ok(word) = attribute.parse_args::<Ident>() {
+        return if word == "nested" {
+            Ok(Some(Mark::Nested))
+        } else {
+            Err(syn::Error::new_spanned(
+                word,
+                "expected a descriptor or `nested`",
+            ))
+        };
     }
-    let word: Ident = attribute.parse_args()?;
-    if word == "nested" {
-        Ok(Some(Mark::Nested))
-    } else {
-        Err(syn::Error::new_spanned(
-            word,
-            "expected a descriptor or `nested`",
-        ))
-    }
+    let (descriptor, _) = attribute.parse_args_with(descriptor_and_option)?;
+    Ok(Some(Mark::Experimental(descriptor)))
 }

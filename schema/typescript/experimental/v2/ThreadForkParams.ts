@@ -12,38 +12,10 @@ export type ThreadForkParams = {
   threadId: string;
   /** Rollout file to copy; a relative path starts at the server's working directory. */
   path?: string | null;
-  /** Slug of the model to use; absent takes the configured one, not that of the source. */
-  model?: string | null;
-  /** Configuration key of the provider; absent takes the configured one. */
-  modelProvider?: string | null;
-  /** Processing tier to ask the provider for: absent keeps the configured one, null clears it. */
-  serviceTier?: ServiceTier | null;
-  /** Working directory; absent takes the one stored with the source. */
-  cwd?: string | null;
-  /** When to ask before an action; absent takes the configured policy. */
-  approvalPolicy?: AskForApproval | null;
-  /** Who answers approval requests; absent takes the configured reviewer. */
-  approvalsReviewer?: ApprovalsReviewer | null;
-  /** Sandbox mode for commands; absent takes the configured one. */
-  sandbox?: SandboxMode | null;
-  /** Named permissions in place of a sandbox mode, built-in or of the configuration. Since release 0.140. */
-  permissions?: string | null;
-  /** What the fork may use; where it says nothing, the configured limits hold. What its source used counts. */
-  limits?: ThreadLimits | null;
-  /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
-  config?: { [key in string]?: JsonValue } | null;
-  /** Text to send as system instructions in place of those of the source. */
-  baseInstructions?: string | null;
-  /** Text to add to the context as a further developer message. */
-  developerInstructions?: string | null;
   /** Whether to keep the new thread in memory and write nothing to disk; false by default. */
   ephemeral?: boolean;
-  /** Whether the new thread stores commands, tool calls and errors too; false by default. */
-  persistExtendedHistory?: boolean;
   /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. Since release 0.140. */
   excludeTurns?: boolean;
-  /** Folders that the thread is about, in place of its working directory. Since release 0.140. */
-  runtimeWorkspaceRoots?: Array<string> | null;
   /** What the fork is for, in the client's words; returned with the thread. Since release 0.140. */
   threadSource?: string | null;
   /** Whether the fork is a side thread: it belongs to its source, and lists leave it out. Since release 0.169. */
@@ -58,4 +30,32 @@ export type ThreadForkParams = {
   lastTurnId?: string | null;
   /** First turn not to copy, instead of `lastTurnId`. Since release 0.169. */
   beforeTurnId?: string | null;
+  /** Slug of the model to use. Absent: the configured one; when a thread is resumed, the one stored with it. */
+  model?: string | null;
+  /** Configuration key of the model provider to use. Giving it also drops a stored model and effort. */
+  modelProvider?: string | null;
+  /** Processing tier to ask the provider for: absent keeps the configured one, null clears it. */
+  serviceTier?: ServiceTier | null;
+  /** Working directory; a relative one starts at the server's. Absent: that of the server; for a stored thread, its own. */
+  cwd?: string | null;
+  /** When to ask before an action; absent takes the configured policy. */
+  approvalPolicy?: AskForApproval | null;
+  /** Who answers approval requests; absent takes the configured reviewer. */
+  approvalsReviewer?: ApprovalsReviewer | null;
+  /** Sandbox mode for commands; its details come from the configuration, as does an absent one. */
+  sandbox?: SandboxMode | null;
+  /** Named permissions in place of a sandbox mode, built-in or of the configuration. Since release 0.140. */
+  permissions?: string | null;
+  /** What the thread may use; where it says nothing, the configured limits hold, then those that a resumed thread had. */
+  limits?: ThreadLimits | null;
+  /** Folders that the thread is about, in place of its working directory. Since release 0.140. */
+  runtimeWorkspaceRoots?: Array<string> | null;
+  /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
+  config?: { [key in string]?: JsonValue } | null;
+  /** Text to send as system instructions in place of the model's own, or those stored with the thread. */
+  baseInstructions?: string | null;
+  /** Text to add to the context as a further developer message. */
+  developerInstructions?: string | null;
+  /** Whether to store commands, tool calls and errors too, so that later reads show them; not remembered by the thread. */
+  persistExtendedHistory?: boolean;
 };

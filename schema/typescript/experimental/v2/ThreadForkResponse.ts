@@ -18,13 +18,13 @@ export type ThreadForkResponse = {
   modelProvider: string;
   /** Processing tier asked of the provider; null for the provider's default. */
   serviceTier: ServiceTier | null;
-  /** Absolute working directory of the new thread. */
+  /** Absolute working directory of the thread. */
   cwd: string;
-  /** When the new thread asks before an action. */
+  /** When the thread asks before an action. */
   approvalPolicy: AskForApproval;
-  /** Who answers the new thread's approval requests. */
+  /** Who answers the thread's approval requests. */
   approvalsReviewer: ApprovalsReviewer;
-  /** Sandbox that the new thread's commands run in, with all details resolved. */
+  /** Sandbox that the thread's commands run in, with all details resolved. */
   sandbox: SandboxPolicy;
   /** Permissions that the sandbox was chosen by; absent if it was not by a name. Since release 0.140. */
   activePermissionProfile?: ActivePermissionProfile;

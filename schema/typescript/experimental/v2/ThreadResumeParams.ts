@@ -18,40 +18,40 @@ export type ThreadResumeParams = {
   history?: Array<ResponseItem> | null;
   /** Rollout file to load; a relative path starts at the server's working directory. */
   path?: string | null;
-  /** Slug of the model to use; absent takes the one stored with the thread. */
+  /** Tone of the model's instructions; ignored for models without a choice of tones. */
+  personality?: Personality | null;
+  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. Since release 0.140. */
+  excludeTurns?: boolean;
+  /** Asks for the first page of `thread/turns/list` with the reply; absent or null is none. Since release 0.140. */
+  initialTurnsPage?: ThreadResumeInitialTurnsPageParams | null;
+  /** Whether a turn that had not ended when its server did is continued at once; absent only tells about it. */
+  continueTurn?: ContinueTurn | null;
+  /** Slug of the model to use. Absent: the configured one; when a thread is resumed, the one stored with it. */
   model?: string | null;
-  /** Configuration key of the provider; giving it also drops the stored model and effort. */
+  /** Configuration key of the model provider to use. Giving it also drops a stored model and effort. */
   modelProvider?: string | null;
   /** Processing tier to ask the provider for: absent keeps the configured one, null clears it. */
   serviceTier?: ServiceTier | null;
-  /** Working directory; absent takes the one stored with the thread. */
+  /** Working directory; a relative one starts at the server's. Absent: that of the server; for a stored thread, its own. */
   cwd?: string | null;
   /** When to ask before an action; absent takes the configured policy. */
   approvalPolicy?: AskForApproval | null;
   /** Who answers approval requests; absent takes the configured reviewer. */
   approvalsReviewer?: ApprovalsReviewer | null;
-  /** Sandbox mode for commands; absent takes the configured one. */
+  /** Sandbox mode for commands; its details come from the configuration, as does an absent one. */
   sandbox?: SandboxMode | null;
   /** Named permissions in place of a sandbox mode, built-in or of the configuration. Since release 0.140. */
   permissions?: string | null;
-  /** What the thread may use; where neither this nor the configuration says, the limits that it had. */
+  /** What the thread may use; where it says nothing, the configured limits hold, then those that a resumed thread had. */
   limits?: ThreadLimits | null;
+  /** Folders that the thread is about, in place of its working directory. Since release 0.140. */
+  runtimeWorkspaceRoots?: Array<string> | null;
   /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
   config?: { [key in string]?: JsonValue } | null;
-  /** Text to send as system instructions in place of the stored ones. */
+  /** Text to send as system instructions in place of the model's own, or those stored with the thread. */
   baseInstructions?: string | null;
   /** Text to add to the context as a further developer message. */
   developerInstructions?: string | null;
-  /** Tone of the model's instructions; ignored for models without a choice of tones. */
-  personality?: Personality | null;
-  /** Whether to store commands, tool calls and errors from now on; not remembered by the thread. */
+  /** Whether to store commands, tool calls and errors too, so that later reads show them; not remembered by the thread. */
   persistExtendedHistory?: boolean;
-  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. Since release 0.140. */
-  excludeTurns?: boolean;
-  /** Folders that the thread is about, in place of its working directory. Since release 0.140. */
-  runtimeWorkspaceRoots?: Array<string> | null;
-  /** Asks for the first page of `thread/turns/list` with the reply; absent or null is none. Since release 0.140. */
-  initialTurnsPage?: ThreadResumeInitialTurnsPageParams | null;
-  /** Whether a turn that had not ended when its server did is continued at once; absent only tells about it. */
-  continueTurn?: ContinueTurn | null;
 };

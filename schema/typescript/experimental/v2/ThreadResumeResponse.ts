@@ -15,6 +15,16 @@ import type { ThreadTurnsListResponse } from "./ThreadTurnsListResponse";
 export type ThreadResumeResponse = {
   /** The thread with its turns; under a new id and without turns if `history` was given. */
   thread: Thread;
+  /** How model and person work together. Since release 0.169. */
+  collaborationMode?: CollaborationMode;
+  /** Cursor of the newest turn, for `thread/turns/list`; null if there is none. Since release 0.169. */
+  turnsBackwardsCursor: string | null;
+  /** Cursor of the newest item, for `thread/items/list`; null if there is none. Since release 0.169. */
+  itemsBackwardsCursor: string | null;
+  /** The page of turns, if `initialTurnsPage` asked for one. Since release 0.140. */
+  initialTurnsPage?: ThreadTurnsListResponse;
+  /** The last turn, if it had not ended when its server did; it can be continued until another turn starts. */
+  interruptedTurn?: InterruptedTurn;
   /** Slug of the model that the next turn will use. */
   model: string;
   /** Configuration key of the provider that serves the model. */
@@ -39,16 +49,6 @@ export type ThreadResumeResponse = {
   instructionSources: Array<string>;
   /** How agents are used. Since release 0.169. */
   multiAgentMode: MultiAgentMode;
-  /** How model and person work together. Since release 0.169. */
-  collaborationMode?: CollaborationMode;
-  /** Cursor of the newest turn, for `thread/turns/list`; null if there is none. Since release 0.169. */
-  turnsBackwardsCursor: string | null;
-  /** Cursor of the newest item, for `thread/items/list`; null if there is none. Since release 0.169. */
-  itemsBackwardsCursor: string | null;
   /** Effort that the model is told to spend; null leaves it to the model. */
   reasoningEffort: ReasoningEffort | null;
-  /** The page of turns, if `initialTurnsPage` asked for one. Since release 0.140. */
-  initialTurnsPage?: ThreadTurnsListResponse;
-  /** The last turn, if it had not ended when its server did; it can be continued until another turn starts. */
-  interruptedTurn?: InterruptedTurn;
 };

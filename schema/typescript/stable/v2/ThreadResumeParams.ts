@@ -10,28 +10,28 @@ import type { JsonValue } from "../serde_json/JsonValue";
 export type ThreadResumeParams = {
   /** Thread to resume; with `history` or `path` it only decides whether a loaded one is joined. */
   threadId: string;
-  /** Slug of the model to use; absent takes the one stored with the thread. */
+  /** Tone of the model's instructions; ignored for models without a choice of tones. */
+  personality?: Personality | null;
+  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. Since release 0.140. */
+  excludeTurns?: boolean;
+  /** Slug of the model to use. Absent: the configured one; when a thread is resumed, the one stored with it. */
   model?: string | null;
-  /** Configuration key of the provider; giving it also drops the stored model and effort. */
+  /** Configuration key of the model provider to use. Giving it also drops a stored model and effort. */
   modelProvider?: string | null;
   /** Processing tier to ask the provider for: absent keeps the configured one, null clears it. */
   serviceTier?: ServiceTier | null;
-  /** Working directory; absent takes the one stored with the thread. */
+  /** Working directory; a relative one starts at the server's. Absent: that of the server; for a stored thread, its own. */
   cwd?: string | null;
   /** When to ask before an action; absent takes the configured policy. */
   approvalPolicy?: AskForApproval | null;
   /** Who answers approval requests; absent takes the configured reviewer. */
   approvalsReviewer?: ApprovalsReviewer | null;
-  /** Sandbox mode for commands; absent takes the configured one. */
+  /** Sandbox mode for commands; its details come from the configuration, as does an absent one. */
   sandbox?: SandboxMode | null;
   /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
   config?: { [key in string]?: JsonValue } | null;
-  /** Text to send as system instructions in place of the stored ones. */
+  /** Text to send as system instructions in place of the model's own, or those stored with the thread. */
   baseInstructions?: string | null;
   /** Text to add to the context as a further developer message. */
   developerInstructions?: string | null;
-  /** Tone of the model's instructions; ignored for models without a choice of tones. */
-  personality?: Personality | null;
-  /** Whether to leave the turns out of the reply, for `thread/turns/list`; false by default. Since release 0.140. */
-  excludeTurns?: boolean;
 };

@@ -8,34 +8,34 @@ import type { JsonValue } from "../serde_json/JsonValue";
 
 /** Params of `thread/start`: a new thread. Absent settings come from the configuration. */
 export type ThreadStartParams = {
-  /** Slug of the model to use. */
-  model?: string | null;
-  /** Configuration key of the model provider to use. */
-  modelProvider?: string | null;
-  /** Processing tier to ask the provider for: absent keeps the configured one, null clears it. */
-  serviceTier?: ServiceTier | null;
-  /** Working directory; a relative one starts at the server's, which is also the default. */
-  cwd?: string | null;
-  /** When to ask before an action. */
-  approvalPolicy?: AskForApproval | null;
-  /** Who answers approval requests; the user unless configured otherwise. */
-  approvalsReviewer?: ApprovalsReviewer | null;
-  /** Sandbox mode for commands; its details come from the configuration. */
-  sandbox?: SandboxMode | null;
   /** How the session came about, in the client's words; accepted without an effect. Since release 0.140. */
   sessionStartSource?: string | null;
-  /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
-  config?: { [key in string]?: JsonValue } | null;
   /** Tag that marks the thread in metrics; changes nothing else. */
   serviceName?: string | null;
   /** What the thread is for, in the client's words, such as `user`; told with the thread. Since release 0.140. */
   threadSource?: string | null;
-  /** Text to send as system instructions in place of the model's own. */
-  baseInstructions?: string | null;
-  /** Text to add to the context as a further developer message. */
-  developerInstructions?: string | null;
   /** Tone of the model's instructions; ignored for models without a choice of tones. */
   personality?: Personality | null;
   /** Whether to keep the thread in memory and write nothing to disk; false by default. */
   ephemeral?: boolean | null;
+  /** Slug of the model to use. Absent: the configured one; when a thread is resumed, the one stored with it. */
+  model?: string | null;
+  /** Configuration key of the model provider to use. Giving it also drops a stored model and effort. */
+  modelProvider?: string | null;
+  /** Processing tier to ask the provider for: absent keeps the configured one, null clears it. */
+  serviceTier?: ServiceTier | null;
+  /** Working directory; a relative one starts at the server's. Absent: that of the server; for a stored thread, its own. */
+  cwd?: string | null;
+  /** When to ask before an action; absent takes the configured policy. */
+  approvalPolicy?: AskForApproval | null;
+  /** Who answers approval requests; absent takes the configured reviewer. */
+  approvalsReviewer?: ApprovalsReviewer | null;
+  /** Sandbox mode for commands; its details come from the configuration, as does an absent one. */
+  sandbox?: SandboxMode | null;
+  /** Overrides by dotted configuration key: stronger than files, weaker than the other params. */
+  config?: { [key in string]?: JsonValue } | null;
+  /** Text to send as system instructions in place of the model's own, or those stored with the thread. */
+  baseInstructions?: string | null;
+  /** Text to add to the context as a further developer message. */
+  developerInstructions?: string | null;
 };
