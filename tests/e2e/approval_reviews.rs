@@ -21,10 +21,10 @@ struct ReviewTest {
 
 impl ReviewTest {
     async fn new() -> Self {
-        Self::with(&[]).await
+        Self::with_arguments(&[]).await
     }
 
-    async fn with(arguments: &[&str]) -> Self {
+    async fn with_arguments(arguments: &[&str]) -> Self {
         let model = ModelServer::start([]).await.unwrap();
         let settings = "approval_policy = \"on-request\"\nsandbox_mode = \"read-only\"\n\
                         approvals_reviewer = \"guardian_subagent\"\n\
@@ -169,7 +169,7 @@ async fn a_denied_action_does_not_run_and_the_model_is_told_why() {
 
 #[tokio::test]
 async fn newer_clients_see_a_denied_command_end_as_it_began() {
-    let mut test = ReviewTest::with(&["--newer-clients"]).await;
+    let mut test = ReviewTest::with_arguments(&["--newer-clients"]).await;
     test.push_call();
     test.push_verdict(90);
     test.push_text("denied");
@@ -309,7 +309,7 @@ async fn one_reviewer_answers_several_questions() {
 
 #[tokio::test]
 async fn a_person_can_allow_what_was_denied() {
-    let mut test = ReviewTest::with(&["--newer-clients"]).await;
+    let mut test = ReviewTest::with_arguments(&["--newer-clients"]).await;
     test.push_call();
     test.push_verdict(90);
     test.push_text("then not");
@@ -381,7 +381,7 @@ async fn critical_risk_is_told_as_such_where_the_release_of_the_client_has_it() 
         ("0.140", "critical"),
         ("0.171", "critical"),
     ] {
-        let mut test = ReviewTest::with(&["--client-release", release]).await;
+        let mut test = ReviewTest::with_arguments(&["--client-release", release]).await;
         test.push_call();
         test.push_outcome("deny", "critical");
         test.push_text("done");

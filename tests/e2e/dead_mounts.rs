@@ -45,7 +45,7 @@ struct DeadMount {
 
 impl DeadMount {
     /// None where nothing can be mounted.
-    fn at(at: PathBuf) -> Option<Self> {
+    fn mount_at(at: PathBuf) -> Option<Self> {
         fs::create_dir_all(&at).unwrap();
         let mut daemon = Command::new("python3")
             .args(["-c", DAEMON])
@@ -87,7 +87,7 @@ fn mounted(settings: &str) -> Option<(TempDir, DeadMount)> {
     let settings = settings.replace("BASE", base.path().to_str().unwrap());
     fs::write(base.path().join("config.toml"), settings).unwrap();
     fs::create_dir(base.path().join("work")).unwrap();
-    let mount = DeadMount::at(base.path().join("dead"))?;
+    let mount = DeadMount::mount_at(base.path().join("dead"))?;
     Some((base, mount))
 }
 
@@ -273,7 +273,7 @@ async fn links_and_mounts_in_a_project_hold_nobody_up() {
     ] {
         symlink(mount.path(name), work.join(name)).unwrap();
     }
-    let inner = DeadMount::at(below.join("inner")).unwrap();
+    let inner = DeadMount::mount_at(below.join("inner")).unwrap();
     let mut server = experimental_server(&home).await;
     for folder in [&work, &below] {
         for (method, params) in [
@@ -393,7 +393,7 @@ async fn turns_on_a_dead_mount_fail_and_others_go_on() {
     let mut server = experimental_server(&home).await;
     let in_dead = server.start_thread_with(json!({ "cwd": died })).await;
     let other = server.start_thread_with(json!({ "cwd": work })).await;
-    let Some(mount) = DeadMount::at(died.clone()) else {
+    let Some(mount) = DeadMount::mount_at(died.clone()) else {
         return;
     };
     let start =

@@ -27,10 +27,10 @@ struct TestMachine {
 
 impl TestMachine {
     async fn start() -> Self {
-        Self::with(&[]).await
+        Self::with_arguments(&[]).await
     }
 
-    async fn with(arguments: &[&str]) -> Self {
+    async fn with_arguments(arguments: &[&str]) -> Self {
         let root = tempfile::tempdir().unwrap();
         for folder in ["work/.git", "outside", "home"] {
             fs::create_dir_all(root.path().join(folder)).unwrap();

@@ -84,7 +84,7 @@ struct HiddenTest {
 
 impl HiddenTest {
     /// `@` in the tables stands for the folder around the project.
-    async fn with(settings: &str, tables: &str, requirements: Option<&str>) -> Self {
+    async fn with_settings(settings: &str, tables: &str, requirements: Option<&str>) -> Self {
         // Not in a folder that all commands may write.
         let top = tempfile::tempdir_in("/var/tmp").unwrap();
         let work = top.path().join("work");
@@ -209,7 +209,7 @@ fn hides() -> bool {
 
 async fn no_attempt_reads_a_hidden_file(mode: &str) {
     let settings = format!("approval_policy = 'never'\nsandbox_mode = '{mode}'");
-    let mut test = HiddenTest::with(&settings, PATTERNS, None).await;
+    let mut test = HiddenTest::with_settings(&settings, PATTERNS, None).await;
     let thread = test.start().await;
     let open = test.run(&thread, "cat open.txt").await;
     assert!(open.contains("open"), "{open}");
@@ -249,7 +249,7 @@ async fn no_command_with_full_access_reads_a_hidden_file() {
 #[tokio::test]
 async fn models_are_told_that_a_file_is_there_and_hidden() {
     let settings = "approval_policy = 'never'\nsandbox_mode = 'read-only'";
-    let mut test = HiddenTest::with(settings, PATTERNS, None).await;
+    let mut test = HiddenTest::with_settings(settings, PATTERNS, None).await;
     let thread = test.start().await;
     if hides() {
         let output = test.run(&thread, "cat sub/deep/.env").await;
@@ -276,7 +276,7 @@ async fn what_appears_is_hidden_from_the_next_command() {
         return;
     }
     let settings = "approval_policy = 'never'\nsandbox_mode = 'workspace-write'";
-    let mut test = HiddenTest::with(settings, PATTERNS, None).await;
+    let mut test = HiddenTest::with_settings(settings, PATTERNS, None).await;
     let thread = test.start().await;
     test.run(&thread, "true").await;
     fs::create_dir_all(test.work().join("later/on")).unwrap();
@@ -307,7 +307,7 @@ async fn a_person_allows_one_file_for_a_turn() {
         (None, true),
         (Some("[secrets]\ndeny_read = ['**/.env']\n"), false),
     ] {
-        let mut test = HiddenTest::with(settings, tables, requirements).await;
+        let mut test = HiddenTest::with_settings(settings, tables, requirements).await;
         let thread = test.start().await;
         let wanted = test.work().canonicalize().unwrap().join("sub/deep/.env");
         let permissions = json!({ "file_system": { "read": [wanted] } });
@@ -362,7 +362,7 @@ async fn built_in_files_are_hidden_in_a_sandbox_unless_a_person_switches_that_of
         ("danger-full-access", "", false),
     ] {
         let settings = format!("approval_policy = 'never'\nsandbox_mode = '{mode}'");
-        let mut test = HiddenTest::with(&settings, tables, None).await;
+        let mut test = HiddenTest::with_settings(&settings, tables, None).await;
         let key = test.home.path().join("person/.ssh/id_ed25519");
         fs::create_dir_all(key.parent().unwrap()).unwrap();
         fs::write(&key, SECRET).unwrap();
@@ -384,7 +384,7 @@ async fn built_in_files_are_hidden_in_a_sandbox_unless_a_person_switches_that_of
 #[tokio::test]
 async fn a_person_reads_what_is_hidden_from_the_model() {
     let settings = "approval_policy = 'never'\nsandbox_mode = 'read-only'";
-    let mut test = HiddenTest::with(settings, PATTERNS, None).await;
+    let mut test = HiddenTest::with_settings(settings, PATTERNS, None).await;
     let read = json!({ "path": test.work().join(".env") });
     let read = test.server.result("fs/readFile", read).await;
     assert!(read["dataBase64"].is_string(), "{read}");
@@ -394,7 +394,7 @@ async fn a_person_reads_what_is_hidden_from_the_model() {
 #[tokio::test]
 async fn patterns_that_cannot_be_used_close_what_they_are_about() {
     let settings = "approval_policy = 'never'\nsandbox_mode = 'read-only'";
-    let mut test = HiddenTest::with(settings, "", None).await;
+    let mut test = HiddenTest::with_settings(settings, "", None).await;
     fs::write(test.work().join(".codexignore"), "[z-a]\n").unwrap();
     let thread = test.start().await;
     let output = test.run(&thread, "cat open.txt").await;
@@ -443,7 +443,7 @@ async fn patterns_hold_for_commands_of_clients_while_other_settings_are_invalid(
 #[tokio::test]
 async fn instructions_that_are_links_show_no_hidden_file() {
     let settings = "approval_policy = 'never'\nsandbox_mode = 'workspace-write'";
-    let mut test = HiddenTest::with(settings, PATTERNS, None).await;
+    let mut test = HiddenTest::with_settings(settings, PATTERNS, None).await;
     symlink(".env", test.work().join("AGENTS.md")).unwrap();
     let thread = test.start().await;
     test.run(&thread, "ln -sf .env AGENTS.override.md").await;
@@ -460,7 +460,7 @@ async fn patches_of_a_file_that_hides_others_are_asked_about() {
     let patch = "*** Delete File: .codexignore\n";
     for mode in ["workspace-write", "danger-full-access"] {
         let settings = format!("approval_policy = 'never'\nsandbox_mode = '{mode}'");
-        let mut test = HiddenTest::with(&settings, "", None).await;
+        let mut test = HiddenTest::with_settings(&settings, "", None).await;
         let thread = test.start().await;
         let output = test.patch(&thread, patch).await;
         assert!(output.contains("rejected"), "{mode} {output}");
@@ -476,7 +476,7 @@ async fn a_question_about_a_link_names_the_hidden_file() {
     }
     let settings = "approval_policy = 'on-request'\nsandbox_mode = 'workspace-write'\n\
                     features = { exec_permission_approvals = true }";
-    let mut test = HiddenTest::with(settings, PATTERNS, None).await;
+    let mut test = HiddenTest::with_settings(settings, PATTERNS, None).await;
     let thread = test.start().await;
     let read = json!([test.work().join("link"), test.work().join("folder-link")]);
     let arguments = json!({
@@ -507,7 +507,7 @@ async fn a_question_about_a_link_names_the_hidden_file() {
 #[tokio::test]
 async fn differences_to_a_remote_have_no_hidden_file() {
     let settings = "approval_policy = 'never'\nsandbox_mode = 'read-only'";
-    let mut test = HiddenTest::with(settings, PATTERNS, None).await;
+    let mut test = HiddenTest::with_settings(settings, PATTERNS, None).await;
     let work = test.work();
     let script = "git -c user.name=t -c user.email=t@localhost commit -q --allow-empty -m first && \
                   git init -q --bare ../remote && git remote add origin ../remote && git push -q origin HEAD";

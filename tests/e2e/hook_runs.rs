@@ -11,7 +11,8 @@ use crate::hooks::{Hooked, answer_with, home_with, hook, runs_command};
 async fn a_failed_hook_changes_nothing_unless_it_is_required() {
     let fails = "exit 3";
     let hooks = json!({ "PreToolUse": hook(fails) });
-    let mut hooked = Hooked::with(hooks, [runs_command("echo hi"), answer_with("done")]).await;
+    let mut hooked =
+        Hooked::with_hooks(hooks, [runs_command("echo hi"), answer_with("done")]).await;
     let turn = hooked.turn("hello").await;
     assert_eq!(
         turn.runs(),
@@ -44,7 +45,7 @@ async fn a_failed_hook_changes_nothing_unless_it_is_required() {
             "type": "command", "command": command, "onError": "block", "timeout": 1,
         }] }] });
         let mut hooked =
-            Hooked::with(required, [runs_command("touch made"), answer_with("done")]).await;
+            Hooked::with_hooks(required, [runs_command("touch made"), answer_with("done")]).await;
         let turn = hooked.turn("hello").await;
         // A machine with much to do may take its time.
         let late = "preToolUse blocked error:hook timed out after 1s";
@@ -76,7 +77,7 @@ async fn an_objection_without_a_reason_is_one() {
     ] {
         let hooks = json!({ "PreToolUse": hook(&command) });
         let replies = [runs_command("touch made"), answer_with("done")];
-        let mut hooked = Hooked::with(hooks, replies).await;
+        let mut hooked = Hooked::with_hooks(hooks, replies).await;
         let turn = hooked.turn("hello").await;
         assert_eq!(
             turn.runs(),
@@ -92,7 +93,7 @@ async fn an_objection_without_a_reason_is_one() {
     }
     for command in ["exit 2", "echo '{\"decision\":\"block\"}'"] {
         let hooks = json!({ "UserPromptSubmit": hook(command) });
-        let mut hooked = Hooked::with(hooks, []).await;
+        let mut hooked = Hooked::with_hooks(hooks, []).await;
         let turn = hooked.turn("hello").await;
         assert_eq!(
             turn.runs(),
@@ -118,7 +119,7 @@ async fn nothing_of_a_hook_is_left() {
         let hooks = json!({ "UserPromptSubmit": [{ "hooks": [
             { "type": "command", "command": command, "timeout": 1 },
         ] }] });
-        let mut hooked = Hooked::with(hooks, [answer_with("done")]).await;
+        let mut hooked = Hooked::with_hooks(hooks, [answer_with("done")]).await;
         let turn = hooked.turn("hello").await;
         let runs = turn.runs();
         let late = "userPromptSubmit failed error:hook timed out after 1s";
@@ -137,7 +138,7 @@ async fn nothing_of_a_hook_is_left() {
 async fn a_hook_need_not_read_its_input() {
     let long = "x".repeat(1_000_000);
     let hooks = json!({ "UserPromptSubmit": hook("echo ignored you") });
-    let mut hooked = Hooked::with(hooks, [answer_with("done")]).await;
+    let mut hooked = Hooked::with_hooks(hooks, [answer_with("done")]).await;
     let turn = hooked.turn(&long).await;
     assert_eq!(
         turn.runs(),
@@ -174,7 +175,7 @@ async fn an_interrupted_turn_ends_its_hooks() {
         "UserPromptSubmit": hook("sleep 1000"),
         "Interrupt": hook("cat > input"),
     });
-    let mut hooked = Hooked::with(hooks, []).await;
+    let mut hooked = Hooked::with_hooks(hooks, []).await;
     let started = hooked.server.start_turn(&hooked.thread, "hello").await;
     hooked.until("hook/started").await;
     let params = json!({ "threadId": hooked.thread, "turnId": started["id"] });

@@ -310,7 +310,7 @@ async fn replaced_arguments_need_the_approval_that_they_need_anyway() {
     } });
     let hooks = json!({ "PreToolUse": hook(&format!("cat > /dev/null; echo '{output}'")) });
     let replies = [runs_command("echo asked"), answer_with("done")];
-    let mut hooked = Hooked::with(hooks, replies).await;
+    let mut hooked = Hooked::with_hooks(hooks, replies).await;
     hooked.server.start_turn(&hooked.thread, "hello").await;
     let messages = hooked.until("item/commandExecution/requestApproval").await;
     let question = messages.messages.last().unwrap();

@@ -99,7 +99,10 @@ fn add(home: &TempDir, settings: &str) {
 }
 
 impl Hooked {
-    pub(crate) async fn with(hooks: Value, replies: impl IntoIterator<Item = HttpReply>) -> Self {
+    pub(crate) async fn with_hooks(
+        hooks: Value,
+        replies: impl IntoIterator<Item = HttpReply>,
+    ) -> Self {
         let model = ModelServer::start(replies).await.unwrap();
         let home = home_with(&model, &hooks);
         Self::start(model, home).await
@@ -108,10 +111,10 @@ impl Hooked {
     /// A client that knows all hooks.
     pub(crate) async fn start(model: ModelServer, home: TempDir) -> Self {
         let server = newer_server(&home).await;
-        Self::of(server, model, home).await
+        Self::with_server(server, model, home).await
     }
 
-    async fn of(mut server: AppServer, model: ModelServer, home: TempDir) -> Self {
+    async fn with_server(mut server: AppServer, model: ModelServer, home: TempDir) -> Self {
         let thread = server.start_thread().await;
         Self {
             model,
@@ -178,7 +181,8 @@ async fn hooks_are_told_of_a_turn_in_order() {
         .map(|event| (event.to_owned(), log.clone()))
         .into_iter()
         .collect();
-    let mut hooked = Hooked::with(hooks, [runs_command("echo hi"), answer_with("done")]).await;
+    let mut hooked =
+        Hooked::with_hooks(hooks, [runs_command("echo hi"), answer_with("done")]).await;
     let turn = hooked.turn("hello").await;
     assert!(
         turn.runs().iter().all(|run| run.ends_with(" completed")),
@@ -255,7 +259,7 @@ async fn context_of_hooks_reaches_the_model() {
         "SessionStart": hook("echo FROM-START"),
         "UserPromptSubmit": hook("echo FROM-PROMPT"),
     });
-    let mut hooked = Hooked::with(hooks, [answer_with("one"), answer_with("two")]).await;
+    let mut hooked = Hooked::with_hooks(hooks, [answer_with("one"), answer_with("two")]).await;
     let turn = hooked.turn("hello").await;
     let expected = [
         "sessionStart completed context:FROM-START",
@@ -284,7 +288,7 @@ async fn long_context_is_cut() {
         { "type": "command", "command": long },
         { "type": "command", "command": long, "additionalContextLimit": 100 },
     ] }] });
-    let mut hooked = Hooked::with(hooks, [answer_with("done")]).await;
+    let mut hooked = Hooked::with_hooks(hooks, [answer_with("done")]).await;
     hooked.turn("hello").await;
     let input = hooked.model.requests()[0].json()["input"].clone();
     let lengths: Vec<usize> = input
@@ -314,7 +318,7 @@ async fn a_prompt_can_be_refused() {
         ),
     ] {
         let hooks = json!({ "UserPromptSubmit": hook(command) });
-        let mut hooked = Hooked::with(hooks, []).await;
+        let mut hooked = Hooked::with_hooks(hooks, []).await;
         let turn = hooked.turn("hello").await;
         assert_eq!(turn.runs(), [expected]);
         assert_eq!(turn.items(), Vec::<&str>::new());
@@ -331,7 +335,7 @@ async fn a_prompt_can_be_refused() {
 async fn a_session_can_be_refused() {
     let stop = json!({ "continue": false, "stopReason": "closed" });
     let hooks = json!({ "SessionStart": hook(&prints(&stop)) });
-    let mut hooked = Hooked::with(hooks, []).await;
+    let mut hooked = Hooked::with_hooks(hooks, []).await;
     let turn = hooked.turn("hello").await;
     assert_eq!(turn.runs(), ["sessionStart stopped stop:closed"]);
     assert!(hooked.model.requests().is_empty());
@@ -341,7 +345,8 @@ async fn a_session_can_be_refused() {
 #[tokio::test]
 async fn a_command_can_be_refused() {
     let hooks = json!({ "PreToolUse": hook("echo no touching >&2; exit 2") });
-    let mut hooked = Hooked::with(hooks, [runs_command("touch made"), answer_with("done")]).await;
+    let mut hooked =
+        Hooked::with_hooks(hooks, [runs_command("touch made"), answer_with("done")]).await;
     let turn = hooked.turn("hello").await;
     assert_eq!(turn.runs(), ["preToolUse blocked feedback:no touching"]);
     assert_eq!(turn.items(), ["userMessage", "agentMessage"]);
@@ -383,7 +388,8 @@ async fn every_tool_can_be_refused() {
             "matcher": format!("^{tool}$"),
             "hooks": [{ "type": "command", "command": "echo no >&2; exit 2" }],
         }] });
-        let mut hooked = Hooked::with(hooks, [calls(tool, &arguments), answer_with("done")]).await;
+        let mut hooked =
+            Hooked::with_hooks(hooks, [calls(tool, &arguments), answer_with("done")]).await;
         hooked.turn("hello").await;
         let expected = format!("Tool call blocked by PreToolUse hook: no. Tool: {tool}");
         assert!(hooked.sent(1).contains(&expected), "{}", hooked.sent(1));
@@ -422,7 +428,8 @@ async fn arguments_can_be_replaced() {
         "additionalContext": "NOTE",
     } });
     let hooks = json!({ "PreToolUse": hook(&prints(&output)) });
-    let mut hooked = Hooked::with(hooks, [runs_command("echo asked"), answer_with("done")]).await;
+    let mut hooked =
+        Hooked::with_hooks(hooks, [runs_command("echo asked"), answer_with("done")]).await;
     let turn = hooked.turn("hello").await;
     assert_eq!(turn.runs(), ["preToolUse completed context:NOTE"]);
     let command = turn
@@ -439,7 +446,8 @@ async fn an_output_can_be_replaced() {
         { "type": "command", "command": "echo first >&2; exit 2" },
         { "type": "command", "command": "echo second >&2; exit 2" },
     ] }] });
-    let mut hooked = Hooked::with(hooks, [runs_command("echo SECRET"), answer_with("done")]).await;
+    let mut hooked =
+        Hooked::with_hooks(hooks, [runs_command("echo SECRET"), answer_with("done")]).await;
     let turn = hooked.turn("hello").await;
     let expected = [
         "postToolUse blocked feedback:first",
@@ -461,7 +469,7 @@ async fn a_turn_goes_on_when_a_hook_objects_to_its_end() {
     let command =
         "if grep -q '\"stop_hook_active\":true'; then exit 0; fi; echo 'go <on>' >&2; exit 2";
     let hooks = json!({ "Stop": hook(command) });
-    let mut hooked = Hooked::with(hooks, [answer_with("one"), answer_with("two")]).await;
+    let mut hooked = Hooked::with_hooks(hooks, [answer_with("one"), answer_with("two")]).await;
     let turn = hooked.turn("hello").await;
     assert_eq!(
         turn.runs(),
@@ -523,7 +531,7 @@ async fn the_program_of_notify_hears_of_turns_that_no_hook_has_ended() {
 #[tokio::test]
 async fn a_hook_that_always_objects_does_not_keep_a_turn_forever() {
     let hooks = json!({ "Stop": hook("echo more >&2; exit 2") });
-    let mut hooked = Hooked::with(hooks, []).await;
+    let mut hooked = Hooked::with_hooks(hooks, []).await;
     hooked.model.always(answer_with("done"));
     let turn = hooked.turn("hello").await;
     assert_eq!(hooked.model.requests().len(), 11);
@@ -550,7 +558,7 @@ async fn hooks_answer_in_place_of_a_person() {
     ] {
         let hooks = json!({ "PermissionRequest": hook(&decision) });
         let mut hooked =
-            Hooked::with(hooks, [runs_command("touch made"), answer_with("done")]).await;
+            Hooked::with_hooks(hooks, [runs_command("touch made"), answer_with("done")]).await;
         let turn = hooked.turn("hello").await;
         assert!(
             turn.params("item/commandExecution/requestApproval")
@@ -570,7 +578,7 @@ async fn a_compaction_can_be_stopped() {
     let hooks = json!({ "PreCompact": [{
         "matcher": "manual", "hooks": [{ "type": "command", "command": command }],
     }] });
-    let mut hooked = Hooked::with(hooks, [answer_with("done")]).await;
+    let mut hooked = Hooked::with_hooks(hooks, [answer_with("done")]).await;
     hooked.turn("hello").await;
     let turn = hooked.compact().await;
     assert_eq!(turn.runs(), ["preCompact stopped stop:keep it"]);
@@ -594,7 +602,7 @@ async fn the_oldest_clients_hear_of_the_hooks_that_they_know() {
     let replies = [answer_with("done"), answer_with("short")];
     let model = ModelServer::start(replies).await.unwrap();
     let home = home_with(&model, &hooks);
-    let mut hooked = Hooked::of(server(&home).await, model, home).await;
+    let mut hooked = Hooked::with_server(server(&home).await, model, home).await;
     let turn = hooked.turn("hello").await;
     assert_eq!(
         turn.runs(),
@@ -612,7 +620,7 @@ async fn a_session_starts_again_after_a_compaction() {
         "matcher": "compact", "hooks": [{ "type": "command", "command": "echo AFTER-COMPACTION" }],
     }] });
     let replies = ["one", "summary", "two"].map(answer_with);
-    let mut hooked = Hooked::with(hooks, replies).await;
+    let mut hooked = Hooked::with_hooks(hooks, replies).await;
     assert!(hooked.turn("hello").await.runs().is_empty());
     hooked.compact().await;
     let turn = hooked.turn("go on").await;
@@ -627,7 +635,7 @@ async fn input_of_a_running_turn_is_asked_about_too() {
     let command = "if grep -q bad; then echo no >&2; exit 2; fi";
     let hooks = json!({ "UserPromptSubmit": hook(command) });
     let mut hooked =
-        Hooked::with(hooks, [runs_command("read x < fifo"), answer_with("done")]).await;
+        Hooked::with_hooks(hooks, [runs_command("read x < fifo"), answer_with("done")]).await;
     let fifo = hooked.home.path().join("fifo");
     assert!(
         std::process::Command::new("mkfifo")
@@ -667,7 +675,7 @@ async fn agents_have_hooks_of_their_own() {
         .collect();
     let task = json!({ "message": "make it", "agent_type": "worker" });
     let replies = [calls("spawn_agent", &task), answer_with("started")];
-    let mut hooked = Hooked::with(hooks, replies).await;
+    let mut hooked = Hooked::with_hooks(hooks, replies).await;
     hooked.model.push_for_agent(answer_with("made"));
     hooked.server.start_turn(&hooked.thread, "hello").await;
     hooked.until("turn/completed").await;

@@ -268,7 +268,7 @@ async fn a_command_that_the_other_machine_does_not_confine_is_refused() {
 #[tokio::test]
 async fn a_turn_can_be_interrupted_while_the_connection_is_gone() {
     let machine = OtherMachine::start().await;
-    let wire = Wire::to(&machine).await;
+    let wire = Wire::connect(&machine).await;
     let replies = [
         runs(
             "c1",
@@ -433,7 +433,7 @@ const CUTS: usize = 100;
 #[tokio::test(flavor = "multi_thread")]
 async fn a_connection_that_is_cut_loses_no_line_and_doubles_none() {
     let far = OtherMachine::start().await;
-    let wire = Wire::to(&far).await;
+    let wire = Wire::connect(&far).await;
     let (_environments, machine) = machine_at(wire.url());
     machine.facts().await.unwrap();
     let cutter = wire.clone();
@@ -469,7 +469,7 @@ async fn a_connection_that_is_cut_loses_no_line_and_doubles_none() {
 #[tokio::test]
 async fn input_is_written_once_and_in_order_though_the_connection_is_cut() {
     let far = OtherMachine::start().await;
-    let wire = Wire::to(&far).await;
+    let wire = Wire::connect(&far).await;
     let (_environments, machine) = machine_at(wire.url());
     let reading = RemoteCommand {
         takes_input: true,
@@ -525,7 +525,7 @@ async fn a_long_file_is_written_anew_if_the_connection_is_lost_before_it_is_clos
 #[tokio::test]
 async fn a_long_file_is_whole_though_the_connection_is_cut() {
     let far = OtherMachine::start().await;
-    let wire = Wire::to(&far).await;
+    let wire = Wire::connect(&far).await;
     let (_environments, machine) = machine_at(wire.url());
     machine.facts().await.unwrap();
     let content: Vec<u8> = (0..24 * 1024 * 1024_u32)
@@ -710,7 +710,7 @@ async fn much_output_arrives_whole() {
 #[tokio::test]
 async fn a_dropped_command_is_ended_there() {
     let far = OtherMachine::start().await;
-    let wire = Wire::to(&far).await;
+    let wire = Wire::connect(&far).await;
     let (_environments, machine) = machine_at(wire.url());
     let script = "echo $$ > pid; exec sleep 600";
     let process = machine

@@ -23,11 +23,11 @@ struct McpLoginTest {
 
 impl McpLoginTest {
     async fn new(keys: &str) -> Self {
-        Self::with(keys, |_| {}).await
+        Self::with_keys(keys, |_| {}).await
     }
 
     /// `prepare` is given the home folder before anything starts.
-    async fn with(keys: &str, prepare: impl FnOnce((&TempDir, &OauthServer))) -> Self {
+    async fn with_keys(keys: &str, prepare: impl FnOnce((&TempDir, &OauthServer))) -> Self {
         let web = OauthServer::start().await;
         let home = tempfile::tempdir().unwrap();
         let url = web.url();
@@ -413,7 +413,7 @@ fn stored(home: &TempDir, web: &OauthServer, expires_at: u64) {
 async fn tokens_are_renewed_before_they_expire_and_when_they_are_refused() {
     for expires_at in [milliseconds() - 1000, milliseconds() + 3_600_000] {
         let prepare = |(home, web): (&TempDir, &OauthServer)| stored(home, web, expires_at);
-        let mut test = McpLoginTest::with("", prepare).await;
+        let mut test = McpLoginTest::with_keys("", prepare).await;
         assert_eq!(
             test.status().await,
             ("oAuth".into(), vec!["echo".to_owned()])
@@ -438,7 +438,7 @@ async fn tokens_are_renewed_before_they_expire_and_when_they_are_refused() {
 #[tokio::test]
 async fn a_refresh_token_that_is_refused_is_not_sent_again() {
     let prepare = |(home, web): (&TempDir, &OauthServer)| stored(home, web, milliseconds() - 1000);
-    let mut test = McpLoginTest::with("", prepare).await;
+    let mut test = McpLoginTest::with_keys("", prepare).await;
     test.web.takes_only("access-0");
     test.web
         .answer("/token", 400, r#"{"error":"invalid_grant"}"#);
@@ -515,7 +515,7 @@ async fn newer_clients_ask_for_a_thread_and_for_less() {
         fs::create_dir(folder.join(".codex")).unwrap();
         fs::write(folder.join(".codex/config.toml"), own).unwrap();
     };
-    let mut test = McpLoginTest::with("", prepare).await;
+    let mut test = McpLoginTest::with_keys("", prepare).await;
     let reply = test.call("thread/start", json!({ "cwd": folder })).await;
     let thread = reply["result"]["thread"]["id"].clone();
     let names = |reply: Value| {

@@ -47,12 +47,12 @@ struct McpToolTurn {
 }
 
 impl McpToolTurn {
-    async fn of(tool: &str, arguments: &Value, policy: &str, keys: &str) -> Self {
+    async fn start(tool: &str, arguments: &Value, policy: &str, keys: &str) -> Self {
         let tool = format!("mcp__scripted__{tool}");
-        Self::to(&tool, arguments, policy, keys).await
+        Self::start_with_tool(&tool, arguments, policy, keys).await
     }
 
-    async fn to(tool: &str, arguments: &Value, policy: &str, keys: &str) -> Self {
+    async fn start_with_tool(tool: &str, arguments: &Value, policy: &str, keys: &str) -> Self {
         let model = ModelServer::start([call("call", tool, arguments), says("done")]);
         let model = model.await.unwrap();
         let home = untrusted_home(&model);
@@ -127,7 +127,7 @@ fn one_text(text: &str) -> String {
 #[tokio::test]
 async fn tools_of_a_server_are_offered_and_called() {
     let arguments = json!({ "text": "hi" });
-    let mut call = McpToolTurn::of("echo", &arguments, "on-request", "").await;
+    let mut call = McpToolTurn::start("echo", &arguments, "on-request", "").await;
     for status in ["starting", "ready"] {
         let told = call.server.wait_for(STARTUP).await.unwrap();
         let expected = json!({ "name": "scripted", "status": status, "error": null,
@@ -170,7 +170,7 @@ async fn tools_of_a_server_are_offered_and_called() {
 
 #[tokio::test]
 async fn a_server_gets_the_variables_that_it_needs_and_no_others() {
-    let call = McpToolTurn::of("variables", &json!({}), "on-request", "").await;
+    let call = McpToolTurn::start("variables", &json!({}), "on-request", "").await;
     let (told, _) = call.end().await;
     let names: Vec<String> = serde_json::from_str(told.as_str().unwrap()).unwrap();
     assert!(names.iter().any(|name| name == "PATH"));
@@ -201,7 +201,7 @@ async fn calls_that_fail_are_told_to_the_model() {
             "hang" => "tool_timeout_sec = 1",
             _ => "",
         };
-        let call = McpToolTurn::of(tool, &json!({}), "on-request", keys).await;
+        let call = McpToolTurn::start(tool, &json!({}), "on-request", keys).await;
         let (told, item) = call.end().await;
         assert_eq!(told, one_text(&expected), "{tool}");
         assert_eq!(item["status"], "failed", "{tool}");
@@ -300,7 +300,7 @@ async fn people_are_asked_about_tools_that_may_change_things() {
         ),
     ];
     for (answer, expected, status) in table {
-        let mut call = McpToolTurn::of("write", &json!({ "a": 1 }), "on-request", "").await;
+        let mut call = McpToolTurn::start("write", &json!({ "a": 1 }), "on-request", "").await;
         let asked = call.answer(answer.clone()).await;
         assert_eq!(asked["_meta"]["codex_approval_kind"], "mcp_tool_call");
         assert_eq!(asked["_meta"]["tool_params"], json!({ "a": 1 }));
@@ -313,7 +313,7 @@ async fn people_are_asked_about_tools_that_may_change_things() {
 #[tokio::test]
 async fn leave_to_call_a_tool_is_remembered() {
     let arguments = json!({});
-    let mut call_one = McpToolTurn::of("write", &arguments, "on-request", "").await;
+    let mut call_one = McpToolTurn::start("write", &arguments, "on-request", "").await;
     let always = json!({ "action": "accept", "_meta": { "persist": "always" } });
     call_one.answer(json!({ "result": always })).await;
     call_one.server.wait_for("turn/completed").await.unwrap();
@@ -363,7 +363,7 @@ async fn a_server_can_ask_the_user() {
         ),
     ];
     for (answer, expected) in table {
-        let mut call = McpToolTurn::of("ask", &json!({}), "on-request", "").await;
+        let mut call = McpToolTurn::start("ask", &json!({}), "on-request", "").await;
         let asked = call.answer(answer.clone()).await;
         assert_eq!(
             (&asked["mode"], &asked["message"]),
@@ -389,7 +389,7 @@ async fn a_question_of_a_server_hides_nothing() {
                 "elicitationId": "e", "_meta": meta }),
     ] {
         let arguments = json!({ "question": question });
-        let mut call = McpToolTurn::of("ask", &arguments, "on-request", "").await;
+        let mut call = McpToolTurn::start("ask", &arguments, "on-request", "").await;
         let decline = json!({ "result": { "action": "decline" } });
         let mut asked = call.answer(decline).await;
         if asked["mode"] == "form" {
@@ -478,14 +478,14 @@ async fn a_server_asks_for_a_form_of_its_own_only_where_the_client_shows_it() {
 
 #[tokio::test]
 async fn nobody_is_asked_what_the_policy_forbids() {
-    let call = McpToolTurn::of("ask", &json!({}), "never", "").await;
+    let call = McpToolTurn::start("ask", &json!({}), "never", "").await;
     let (told, _) = call.end().await;
     assert_eq!(told, one_text(r#"{"action":"decline"}"#));
 }
 
 #[tokio::test]
 async fn a_call_is_interrupted_with_its_turn() {
-    let mut call = McpToolTurn::of("ask", &json!({}), "on-request", "").await;
+    let mut call = McpToolTurn::start("ask", &json!({}), "on-request", "").await;
     let thread = call.thread.clone();
     // What the server asks shows that it has the call.
     let question = call.server.wait_for(QUESTION).await.unwrap();
@@ -524,7 +524,7 @@ async fn resources_are_listed_and_read() {
         ),
     ];
     for (tool, arguments, expected) in table {
-        let call = McpToolTurn::to(tool, &arguments, "on-request", "").await;
+        let call = McpToolTurn::start_with_tool(tool, &arguments, "on-request", "").await;
         let (told, item) = call.end().await;
         let told: Value = serde_json::from_str(told.as_str().unwrap()).unwrap();
         assert_eq!(told, expected, "{tool}");

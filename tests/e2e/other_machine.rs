@@ -91,7 +91,7 @@ struct WireState {
 }
 
 impl Wire {
-    pub(crate) async fn to(machine: &OtherMachine) -> Self {
+    pub(crate) async fn connect(machine: &OtherMachine) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("ws://{}", listener.local_addr().unwrap());
         let state = Arc::new(WireState {

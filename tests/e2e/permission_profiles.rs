@@ -18,7 +18,7 @@ struct PermissionTest {
 
 impl PermissionTest {
     /// The settings end with tables. `@` stands for the folder around the project.
-    async fn with(top_settings: &str, tables: &str) -> Self {
+    async fn with_settings(top_settings: &str, tables: &str) -> Self {
         // Not in a temporary folder, which some permissions grant.
         let top = tempfile::tempdir_in("/var/tmp").unwrap();
         for folder in ["project/sub", "project/secret", "other", "other/sub"] {
@@ -203,7 +203,7 @@ const GRANTS: &[(&str, &[&str])] = &[
 async fn permissions_with_the_names_of_today_grant_what_they_say_and_no_more() {
     for (settings, expected) in GRANTS {
         let tables = format!("[permissions.p]\n{settings}\n");
-        let folders = PermissionTest::with("default_permissions = \"p\"", &tables).await;
+        let folders = PermissionTest::with_settings("default_permissions = \"p\"", &tables).await;
         let mut server = folders.server(older()).await;
         let thread = folders.start(&mut server, json!({})).await;
         assert_eq!(thread["activePermissionProfile"]["id"], "p");
@@ -217,7 +217,7 @@ async fn permissions_with_the_names_of_today_grant_what_they_say_and_no_more() {
 async fn permissions_that_cannot_be_enforced_are_refused() {
     let tables =
         "[permissions.p.filesystem.':workspace_roots']\n'.' = 'write'\n'**/*.env' = 'deny'\n";
-    let folders = PermissionTest::with("default_permissions = \"p\"", tables).await;
+    let folders = PermissionTest::with_settings("default_permissions = \"p\"", tables).await;
     let mut server = folders.server(older()).await;
     let params = json!({ "cwd": folders.path("project") });
     let (_, message) = server.refusal("thread/start", params).await;
@@ -232,7 +232,7 @@ async fn permissions_of_a_trusted_project_grant_what_they_say() {
                    [permissions.q]\nextends = ':read-only'\n";
     let expected = [IN_PROJECT, IN_OTHER];
     let tries = [IN_PROJECT, IN_OTHER, IN_GIT];
-    let folders = PermissionTest::with("", "").await;
+    let folders = PermissionTest::with_settings("", "").await;
     folders.trust(project);
     let mut server = folders.server(older()).await;
     // By default, by the request, and by a turn that also goes to the project.
@@ -268,7 +268,7 @@ async fn permissions_of_a_trusted_project_grant_what_they_say() {
 
 #[tokio::test]
 async fn permissions_of_a_project_that_is_not_trusted_are_unknown() {
-    let folders = PermissionTest::with("", "").await;
+    let folders = PermissionTest::with_settings("", "").await;
     let project = Path::new(&folders.path("project")).join(".codex");
     fs::create_dir(&project).unwrap();
     let settings = "default_permissions = 'p'\n[permissions.p]\nextends = ':danger-full-access'\n";
@@ -300,7 +300,7 @@ async fn newer_clients_are_shown_no_limits_on_reading_and_cannot_lift_them_by_ac
     for client in [older(), newer()] {
         for name in ["p", "q"] {
             let folders =
-                PermissionTest::with("default_permissions = \":read-only\"", tables).await;
+                PermissionTest::with_settings("default_permissions = \":read-only\"", tables).await;
             let mut server = folders.server(client.clone()).await;
             let thread = folders
                 .start(&mut server, json!({ "permissions": name }))
@@ -344,7 +344,8 @@ async fn newer_clients_are_shown_no_limits_on_reading_and_cannot_lift_them_by_ac
 async fn permissions_hold_in_threads_that_are_resumed_by_another_server() {
     let tables = "[permissions.p.filesystem]\n':root' = 'read'\n\
                   ':workspace_roots' = { '.' = 'write', 'secret' = 'deny', 'sub' = 'read' }\n";
-    let folders = PermissionTest::with("default_permissions = \":read-only\"", tables).await;
+    let folders =
+        PermissionTest::with_settings("default_permissions = \":read-only\"", tables).await;
     let mut server = folders.server(newer()).await;
     let thread = folders
         .start(&mut server, json!({ "permissions": "p" }))

@@ -62,7 +62,7 @@ fn member_of(
     })
 }
 
-fn at(pointer: &'static str) -> Seen {
+fn seen_at(pointer: &'static str) -> Seen {
     Box::new(move |result| result.pointer(pointer).cloned().unwrap_or_default())
 }
 
@@ -95,8 +95,12 @@ async fn settings_are_read_as_they_were_written() {
     Case {
         writes: config_value("model", models.clone()),
         reads: vec![
-            ("config/read", json!({}), at("/config/model")),
-            ("thread/start", json!({ "cwd": home.path() }), at("/model")),
+            ("config/read", json!({}), seen_at("/config/model")),
+            (
+                "thread/start",
+                json!({ "cwd": home.path() }),
+                seen_at("/model"),
+            ),
         ],
         values: models,
     }
@@ -109,7 +113,7 @@ async fn settings_are_read_as_they_were_written() {
         writes: std::mem::take(&mut writes),
         reads: vec![
             ("experimentalFeature/list", json!({}), features()),
-            ("config/read", json!({}), at("/config/features/apps")),
+            ("config/read", json!({}), seen_at("/config/features/apps")),
         ],
         values: switches,
     }
@@ -316,7 +320,11 @@ async fn files_of_the_home_folder_and_of_projects_are_used_as_they_were_written(
     };
     Case {
         writes: vec![Box::new(write)],
-        reads: vec![("fs/readFile", json!({ "path": file }), at("/dataBase64"))],
+        reads: vec![(
+            "fs/readFile",
+            json!({ "path": file }),
+            seen_at("/dataBase64"),
+        )],
         values: texts.map(Value::from),
     }
     .play(&mut server)

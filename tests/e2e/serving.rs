@@ -31,11 +31,11 @@ pub(crate) struct BareOutput {
 }
 
 pub(crate) fn bare(home: &Path) -> Bare {
-    Bare::of(unread(home))
+    Bare::from_child(unread(home))
 }
 
 impl Bare {
-    pub(crate) fn of(mut child: Child) -> Self {
+    pub(crate) fn from_child(mut child: Child) -> Self {
         let observer = Arc::<Mutex<ProtocolObserver>>::default();
         let input = BareInput {
             stdin: child.stdin.take().unwrap(),

@@ -76,7 +76,7 @@ impl Session {
         params["cwd"] = json!(folder.path());
         let thread = server.start_thread_with(params).await;
         Self {
-            transcript: Transcript::of(folder.path(), &thread),
+            transcript: Transcript::new(folder.path(), &thread),
             thread,
             held: None,
             scenario,

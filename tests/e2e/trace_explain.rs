@@ -236,7 +236,7 @@ async fn hooks_that_blocked_or_changed_a_call_are_found_and_others_are_counted()
         let found = findings(bundle);
         if why.is_empty() {
             assert_eq!(found, Vec::<Value>::new());
-            let page = crate::trace_page::TracePage::of(bundle).text();
+            let page = crate::trace_page::TracePage::render(bundle).text();
             assert!(page.contains("2 hooks ran and changed nothing"), "{page}");
             continue;
         }
@@ -244,7 +244,7 @@ async fn hooks_that_blocked_or_changed_a_call_are_found_and_others_are_counted()
         let finding = found.iter().find(is_hook);
         let finding = finding.unwrap_or_else(|| panic!("{command}: {found:?}"));
         assert!(finding["why"].as_str().unwrap().contains(why), "{finding}");
-        let page = crate::trace_page::TracePage::of(bundle).text();
+        let page = crate::trace_page::TracePage::render(bundle).text();
         let (top, _) = page.split_once("What happened").unwrap();
         assert!(top.contains(why), "in the box at the top: {page}");
     }

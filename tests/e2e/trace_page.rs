@@ -21,7 +21,7 @@ pub(crate) struct TracePage {
 }
 
 impl TracePage {
-    pub(crate) fn of(bundle: &Path) -> Self {
+    pub(crate) fn render(bundle: &Path) -> Self {
         let written = stdout_of(&codex(&["debug", "trace-view", bundle.to_str().unwrap()]));
         Self::load(&fs::read_to_string(written.trim_end()).unwrap())
     }
@@ -112,7 +112,7 @@ async fn part_of_an_output_that_the_model_did_not_see_is_marked() {
         response(&[says("Done.")]),
     ];
     let (bundle, _home) = session(json!({ "cwd": folder.path() }), &replies).await;
-    let page = TracePage::of(&bundle.0);
+    let page = TracePage::render(&bundle.0);
     let text = page.open_text();
     assert!(text.contains("what it did not see is marked"), "{text}");
     let of_seen = |seen: &str, printed: &str| {
@@ -160,7 +160,7 @@ async fn calls_stand_in_one_line_with_folder_exit_code_and_counts() {
         response(&[says("Everything is done.")]),
     ];
     let (bundle, _home) = session(json!({ "cwd": folder.path() }), &replies).await;
-    let page = TracePage::of(&bundle.0);
+    let page = TracePage::render(&bundle.0);
     let text = page.text();
     let line = format!("$ {tests} (in old-copy/) → 1, 48 passed, 2 failed, ");
     let parts = [
@@ -205,7 +205,7 @@ async fn story_begins_at_the_last_failure_and_other_turns_are_reached_by_their_w
         traced.server.wait_for("turn/completed").await.unwrap();
     }
     let (bundles, _home) = traced.finish().await;
-    let page = TracePage::of(&bundles[&thread].0);
+    let page = TracePage::render(&bundles[&thread].0);
     page.run::<()>("page.open()");
     let text = page.text();
     check_order(
@@ -249,7 +249,7 @@ async fn compaction_is_a_break_with_what_was_before_and_after() {
         .always(HttpReply::stream(&sse::text("the last answer")));
     traced.turn(&thread).await;
     let (bundles, _home) = traced.finish().await;
-    let page = TracePage::of(&bundles[&thread].0);
+    let page = TracePage::render(&bundles[&thread].0);
     page.press("Show earlier turns");
     let text = page.open_text();
     check_order(
@@ -273,7 +273,7 @@ async fn compaction_is_a_break_with_what_was_before_and_after() {
 #[test]
 fn questions_to_a_person_are_in_the_story_with_the_time_that_they_waited() {
     let (bundle, _folder) = recorded("tour.toml");
-    let page = TracePage::of(&bundle);
+    let page = TracePage::render(&bundle);
     let text = page.text();
     check_order(
         &text,
@@ -310,7 +310,7 @@ async fn nothing_of_a_session_becomes_markup_or_stops_the_page() {
     ];
     replies.push(response(&[says(&format!("{evil}{deep}"))]));
     let (bundle, _home) = session(json!({}), &replies).await;
-    let page = TracePage::of(&bundle.0);
+    let page = TracePage::render(&bundle.0);
     let text = page.open_text();
     assert!(text.contains(evil), "shown as text");
     let tags = page.run::<String>("page.tags()");

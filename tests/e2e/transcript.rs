@@ -62,7 +62,7 @@ pub(crate) struct Transcript {
 
 impl Transcript {
     /// Paths below `folder` are shown as `[folder]/…`, the id of the thread as that of the first one.
-    pub(crate) fn of(folder: &Path, thread: &str) -> Self {
+    pub(crate) fn new(folder: &Path, thread: &str) -> Self {
         let canonical = folder.canonicalize().unwrap();
         let text = |path: &Path| path.to_str().unwrap().to_owned();
         Self {

@@ -93,7 +93,7 @@ impl<I: Clone> PromptRun<I> {
     pub(crate) fn prompt(&mut self, responder: Responder, input: I) -> PromptAction<I> {
         let action = match &self.state {
             RunState::Idle => {
-                self.state = RunState::Starting(WaitingPrompts::of(responder));
+                self.state = RunState::Starting(WaitingPrompts::from_responder(responder));
                 return PromptAction::Start(input);
             }
             RunState::Running { turn, waiting } if !waiting.is_cancelled => {
@@ -214,7 +214,7 @@ impl<I: Clone> PromptRun<I> {
     fn go_on(&mut self, answered: WaitingPrompts) -> PromptRunEnd<I> {
         let first = (!self.queue.is_empty()).then(|| self.queue.remove(0));
         let next = first.map(|QueuedPrompt { responder, input }| {
-            self.state = RunState::Starting(WaitingPrompts::of(responder));
+            self.state = RunState::Starting(WaitingPrompts::from_responder(responder));
             input
         });
         PromptRunEnd { answered, next }
@@ -231,7 +231,7 @@ impl<I: Clone> PromptRun<I> {
 }
 
 impl WaitingPrompts {
-    fn of(responder: Responder) -> Self {
+    fn from_responder(responder: Responder) -> Self {
         Self {
             responders: vec![responder],
             is_cancelled: false,

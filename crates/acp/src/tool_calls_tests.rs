@@ -1,7 +1,7 @@
 use super::*;
 use serde_json::Value;
 
-fn of(item: Value, terminal: bool) -> Value {
+fn tool_call_from_item(item: Value, terminal: bool) -> Value {
     let item: ThreadItem = serde_json::from_value(item).unwrap();
     json!(of_item(&item, vec![], terminal).unwrap())
 }
@@ -18,12 +18,12 @@ fn command_item(status: &str, actions: Value) -> Value {
 
 #[test]
 fn a_command_has_its_line_as_title_and_its_output_at_its_end() {
-    let begun = of(command_item("inProgress", json!([])), false);
+    let begun = tool_call_from_item(command_item("inProgress", json!([])), false);
     let input = json!({ "command": "/bin/bash -lc 'ls -l'", "cwd": "/w" });
     let expected = json!({ "toolCallId": "c", "title": "ls -l", "kind": "execute",
                            "status": "in_progress", "rawInput": input });
     assert_eq!(begun, expected);
-    let ended = of(command_item("completed", json!([])), false);
+    let ended = tool_call_from_item(command_item("completed", json!([])), false);
     assert_eq!(ended["status"], "completed");
     assert_eq!(
         ended["content"][0]["content"],
@@ -35,14 +35,14 @@ fn a_command_has_its_line_as_title_and_its_output_at_its_end() {
 
 #[test]
 fn a_terminal_is_named_where_the_client_shows_it() {
-    let begun = of(command_item("inProgress", json!([])), true);
+    let begun = tool_call_from_item(command_item("inProgress", json!([])), true);
     assert_eq!(
         begun["content"],
         json!([{ "type": "terminal", "terminalId": "c" }])
     );
     let info = json!({ "terminal_info": { "terminal_id": "c", "cwd": "/w" } });
     assert_eq!(begun["_meta"], info);
-    let ended = of(command_item("failed", json!([])), true);
+    let ended = tool_call_from_item(command_item("failed", json!([])), true);
     assert_eq!(ended["status"], "failed");
     assert_eq!(ended["_meta"]["terminal_exit"]["exit_code"], 0);
 }
@@ -50,7 +50,7 @@ fn a_terminal_is_named_where_the_client_shows_it() {
 #[test]
 fn one_action_says_the_kind() {
     let kind = |action: Value| {
-        let call = of(command_item("inProgress", json!([action])), false);
+        let call = tool_call_from_item(command_item("inProgress", json!([action])), false);
         (
             call["kind"].clone(),
             call["title"].clone(),
@@ -72,14 +72,14 @@ fn one_action_says_the_kind() {
 
 #[test]
 fn a_patch_is_named_by_what_all_of_it_does() {
-    let of = |kinds: &[Value]| {
+    let patch_summary = |kinds: &[Value]| {
         let changes: Vec<_> = kinds
             .iter()
             .map(|kind| json!({ "path": "/w/a.rs", "kind": kind, "diff": "" }))
             .collect();
         let item = json!({ "type": "fileChange", "id": "p", "changes": changes,
                            "status": "declined" });
-        let call = of(item, false);
+        let call = tool_call_from_item(item, false);
         (
             call["kind"].clone(),
             call["title"].clone(),
@@ -91,21 +91,21 @@ fn a_patch_is_named_by_what_all_of_it_does() {
     let moved = json!({ "type": "update", "move_path": "/w/b.rs" });
     let declined = json!("failed");
     assert_eq!(
-        of(std::slice::from_ref(&add)),
+        patch_summary(std::slice::from_ref(&add)),
         (json!("edit"), json!("Edit a.rs"), declined.clone())
     );
-    assert_eq!(of(std::slice::from_ref(&delete)).0, "delete");
-    assert_eq!(of(&[moved]).0, "move");
-    assert_eq!(of(&[add.clone(), delete.clone()]).0, "edit");
+    assert_eq!(patch_summary(std::slice::from_ref(&delete)).0, "delete");
+    assert_eq!(patch_summary(&[moved]).0, "move");
+    assert_eq!(patch_summary(&[add.clone(), delete.clone()]).0, "edit");
     assert_eq!(
-        of(&[add.clone(), delete, add.clone(), add]).1,
+        patch_summary(&[add.clone(), delete, add.clone(), add]).1,
         "Edit 4 files"
     );
 }
 
 #[test]
 fn a_call_of_an_mcp_tool_shows_what_its_server_said() {
-    let call = of(
+    let call = tool_call_from_item(
         json!({ "type": "mcpToolCall", "id": "m", "server": "s", "tool": "t", "status": "completed",
                 "arguments": { "a": 1 }, "error": null, "durationMs": 1,
                 "result": { "content": [{ "type": "text", "text": "x" }, { "type": "new" }] } }),
@@ -121,16 +121,16 @@ fn a_call_of_an_mcp_tool_shows_what_its_server_said() {
 
 #[test]
 fn a_search_of_the_web_is_a_search_or_a_fetch() {
-    let of = |query: &str, action: Value| {
-        let call = of(
+    let search_summary = |query: &str, action: Value| {
+        let call = tool_call_from_item(
             json!({ "type": "webSearch", "id": "w", "query": query, "action": action }),
             false,
         );
         (call["kind"].clone(), call["status"].clone())
     };
-    let running = of("", json!({ "type": "other" }));
+    let running = search_summary("", json!({ "type": "other" }));
     assert_eq!(running, (json!("search"), json!("in_progress")));
-    let page = of("u", json!({ "type": "openPage", "url": "u" }));
+    let page = search_summary("u", json!({ "type": "openPage", "url": "u" }));
     // Completed and read are the words; the kind of a fetch is its own.
     assert_eq!(page, (json!("fetch"), json!("completed")));
 }

@@ -8,7 +8,7 @@ struct TestProjection {
 }
 
 impl TestProjection {
-    fn with(client_features: ClientFeatures) -> Self {
+    fn with_features(client_features: ClientFeatures) -> Self {
         Self {
             client_features,
             ..Self::default()
@@ -109,7 +109,7 @@ fn output_goes_to_terminals_that_the_client_shows() {
             .notified("item/commandExecution/outputDelta", output.clone())
             .is_empty()
     );
-    let mut projection = TestProjection::with(ClientFeatures {
+    let mut projection = TestProjection::with_features(ClientFeatures {
         terminal_output: true,
         ..ClientFeatures::default()
     });
@@ -128,7 +128,7 @@ fn output_goes_to_terminals_that_the_client_shows() {
 fn what_was_not_offered_is_not_sent() {
     let warning = json!({ "message": "odd" });
     let update = |client_features: ClientFeatures| {
-        TestProjection::with(client_features)
+        TestProjection::with_features(client_features)
             .notified("warning", warning.clone())
             .remove(0)
     };
@@ -144,7 +144,7 @@ fn what_was_not_offered_is_not_sent() {
     assert_eq!(update(notices), expected);
     let compaction = json!({ "type": "contextCompaction", "id": "k" });
     let begun = |client_features: ClientFeatures| {
-        TestProjection::with(client_features)
+        TestProjection::with_features(client_features)
             .item("item/started", compaction.clone())
             .remove(0)
     };

@@ -65,7 +65,7 @@ pub struct TypeReference {
 
 impl TypeReference {
     /// The reference to `T`; none for [`NoParams`].
-    pub(crate) fn of<T: JsonSchema>() -> Option<Self> {
+    pub(crate) fn for_type<T: JsonSchema>() -> Option<Self> {
         let reference = Self {
             name: T::schema_name,
             schema: SchemaGenerator::subschema_for::<T>,
@@ -230,7 +230,7 @@ macro_rules! method_enum {
         $crate::method_table::method_enum!(@until $($rest)*)
     };
     (@response) => { None };
-    (@response $response:ty) => { $crate::method_table::TypeReference::of::<$response>() };
+    (@response $response:ty) => { $crate::method_table::TypeReference::for_type::<$response>() };
 
     // Requests.
     (
@@ -368,7 +368,7 @@ macro_rules! method_enum {
                             $crate::method_table::method_enum!(@is_experimental $([$($mark)*])*),
                         releases: Self::releases($name).unwrap_or(::codex_protocol::Releases::ALL),
                         description: $description.trim_ascii(),
-                        params: $crate::method_table::TypeReference::of::<$params>(),
+                        params: $crate::method_table::TypeReference::for_type::<$params>(),
                         response: $crate::method_table::method_enum!(@response $($response)?),
                     },
                 )*]

@@ -30,7 +30,7 @@ struct NetChange {
 impl NetChanges {
     /// `old` is the content that the file had before, if it existed.
     pub(crate) fn add(&mut self, path: &Path, old: Option<String>, content: String) {
-        match self.at(path) {
+        match self.change_at(path) {
             Some(file) => {
                 file.added |= file.path == file.at;
                 file.new = Some(content);
@@ -46,7 +46,7 @@ impl NetChanges {
     }
 
     pub(crate) fn delete(&mut self, path: &Path, old: String) {
-        match self.at(path) {
+        match self.change_at(path) {
             Some(file) => {
                 file.new = None;
                 file.at.clone_from(&file.path);
@@ -67,7 +67,7 @@ impl NetChanges {
             self.files
                 .retain(|file| !(file.added && file.at == destination));
         }
-        match self.at(path) {
+        match self.change_at(path) {
             Some(file) => {
                 file.new = Some(new);
                 file.at = destination.to_owned();
@@ -82,7 +82,7 @@ impl NetChanges {
         }
     }
 
-    fn at(&mut self, path: &Path) -> Option<&mut NetChange> {
+    fn change_at(&mut self, path: &Path) -> Option<&mut NetChange> {
         self.files.iter_mut().find(|file| file.at == path)
     }
 

@@ -44,7 +44,7 @@ impl KeptList {
         }
     }
 
-    fn of(kept: &Mutex<Option<Self>>, account: &AccountKey) -> Option<Arc<Vec<App>>> {
+    fn for_account(kept: &Mutex<Option<Self>>, account: &AccountKey) -> Option<Arc<Vec<App>>> {
         let kept = kept.lock();
         let kept = kept.as_ref()?;
         let is_usable = kept.account == *account && kept.at.elapsed() < FRESH;
@@ -56,13 +56,13 @@ impl AppCatalog {
     /// The directory, if it is known and fresh.
     #[must_use]
     pub fn directory(&self, account: &AccountKey) -> Option<Arc<Vec<App>>> {
-        KeptList::of(&self.directory, account)
+        KeptList::for_account(&self.directory, account)
     }
 
     /// The connected apps, if they are known and fresh.
     #[must_use]
     pub fn accessible(&self, account: &AccountKey) -> Option<Arc<Vec<App>>> {
-        KeptList::of(&self.accessible, account)
+        KeptList::for_account(&self.accessible, account)
     }
 
     /// The ids of featured plugins, if they are known and fresh.

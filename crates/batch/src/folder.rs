@@ -169,7 +169,7 @@ const FOLDERS: [&str; 5] = ["claims", "threads", "results", "earlier", "workers"
 /// Refuses a run folder whose parts lie elsewhere: others may have made it.
 fn check_folders(path: &Path) -> Result<(), BatchError> {
     for folder in FOLDERS.map(|name| path.join(name)) {
-        let about = fs::symlink_metadata(&folder).map_err(at(&folder))?;
+        let about = fs::symlink_metadata(&folder).map_err(error_at(&folder))?;
         if !about.is_dir() {
             return Err(BatchError::Content {
                 path: folder,
@@ -180,7 +180,7 @@ fn check_folders(path: &Path) -> Result<(), BatchError> {
     Ok(())
 }
 
-fn at(path: &Path) -> impl FnOnce(io::Error) -> BatchError {
+fn error_at(path: &Path) -> impl FnOnce(io::Error) -> BatchError {
     move |source| BatchError::Io {
         path: path.to_owned(),
         source,
@@ -197,23 +197,27 @@ impl BatchFolder {
         settings: BatchSettings,
         rows: Vec<BatchRow>,
     ) -> Result<Self, BatchError> {
-        fs::create_dir_all(path).map_err(at(path))?;
-        let path = std::path::absolute(path).map_err(at(path))?;
-        if fs::read_dir(&path).map_err(at(&path))?.next().is_some() {
+        fs::create_dir_all(path).map_err(error_at(path))?;
+        let path = std::path::absolute(path).map_err(error_at(path))?;
+        if fs::read_dir(&path)
+            .map_err(error_at(&path))?
+            .next()
+            .is_some()
+        {
             return Err(BatchError::NotEmpty(path));
         }
         for name in FOLDERS {
             let folder = path.join(name);
-            codex_private_files::create_dir_all(&folder).map_err(at(&folder))?;
+            codex_private_files::create_dir_all(&folder).map_err(error_at(&folder))?;
         }
         let mut lines = Vec::new();
         for row in &rows {
             let line = serde_json::to_vec(row).map_err(io::Error::other);
-            lines.extend(line.map_err(at(&path))?);
+            lines.extend(line.map_err(error_at(&path))?);
             lines.push(b'\n');
         }
         let file = path.join("rows.jsonl");
-        codex_private_files::write(&file, &lines).map_err(at(&file))?;
+        codex_private_files::write(&file, &lines).map_err(error_at(&file))?;
         let folder = Self {
             path,
             settings,
@@ -229,7 +233,7 @@ impl BatchFolder {
     /// # Errors
     /// It is none, or is damaged.
     pub fn open(path: &Path) -> Result<Self, BatchError> {
-        let path = std::path::absolute(path).map_err(at(path))?;
+        let path = std::path::absolute(path).map_err(error_at(path))?;
         let file = path.join("batch.json");
         let settings: BatchSettings =
             read_json(&file)?.ok_or_else(|| BatchError::NoBatch(path.clone()))?;
@@ -241,7 +245,7 @@ impl BatchFolder {
         }
         check_folders(&path)?;
         let file = path.join("rows.jsonl");
-        let text = codex_regular_file::read_text(&file, LIMIT).map_err(at(&file))?;
+        let text = codex_regular_file::read_text(&file, LIMIT).map_err(error_at(&file))?;
         let rows: Result<Vec<BatchRow>, _> = text.lines().map(serde_json::from_str).collect();
         let rows = rows.map_err(|error| BatchError::Content {
             path: file,
@@ -303,9 +307,9 @@ impl BatchFolder {
         let linked = fs::hard_link(&new, &file);
         let removed = fs::remove_file(&new);
         match linked {
-            Ok(()) => removed.map_err(at(&new)).map(|()| true),
+            Ok(()) => removed.map_err(error_at(&new)).map(|()| true),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            Err(error) => Err(at(&file)(error)),
+            Err(error) => Err(error_at(&file)(error)),
         }
     }
 
@@ -334,14 +338,14 @@ impl BatchFolder {
             let thread = self.file("threads", index);
             match fs::remove_file(&thread) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(at(&thread)(error));
+                    return Err(error_at(&thread)(error));
                 }
                 _ => {}
             }
             let file = self.file("results", index);
             let name = format!("{index}-{}.json", uuid::Uuid::now_v7());
             let earlier = self.path.join("earlier").join(name);
-            fs::rename(&file, &earlier).map_err(at(&file))?;
+            fs::rename(&file, &earlier).map_err(error_at(&file))?;
             count += 1;
         }
         Ok(count)
@@ -350,12 +354,12 @@ impl BatchFolder {
     /// Writes a file that no reader sees half.
     pub(crate) fn replace(&self, file: &Path, value: &impl Serialize) -> Result<(), BatchError> {
         let new = self.write_new(file, value)?;
-        fs::rename(&new, file).map_err(at(file))
+        fs::rename(&new, file).map_err(error_at(file))
     }
 
     fn write_new(&self, file: &Path, value: &impl Serialize) -> Result<PathBuf, BatchError> {
         let new = file.with_extension(format!("{}.new", uuid::Uuid::now_v7()));
-        create(&new, value).map_err(at(&new))?;
+        create(&new, value).map_err(error_at(&new))?;
         Ok(new)
     }
 }
@@ -384,7 +388,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, B
     let bytes = match codex_regular_file::read(path, LIMIT) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(at(path)(error)),
+        Err(error) => return Err(error_at(path)(error)),
     };
     match serde_json::from_slice(&bytes) {
         Ok(value) => Ok(Some(value)),

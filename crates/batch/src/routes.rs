@@ -38,7 +38,7 @@ impl Routes {
             match message {
                 ServerMessage::Notification(notification) => self.bring(*notification),
                 ServerMessage::Request(id, request) => {
-                    let answered = match ServerQuestion::of(&request) {
+                    let answered = match ServerQuestion::from_request(&request) {
                         Some(question) => {
                             let answer = question.answer(UserDecision::Decline);
                             connection.answer(&id, &answer).await

@@ -59,7 +59,7 @@ struct TurnEnd {
 }
 
 impl TurnEnd {
-    fn of(turn: &Turn) -> Self {
+    fn from_turn(turn: &Turn) -> Self {
         let error = turn.error.as_ref();
         Self {
             is_completed: turn.status == TurnStatus::Completed,
@@ -187,7 +187,7 @@ impl RowRun {
                 event = route.next() => match event {
                     Some(ServerNotification::TurnCompleted(completed)) => {
                         self.count(&completed);
-                        return Ok(Some(TurnEnd::of(&completed.turn)));
+                        return Ok(Some(TurnEnd::from_turn(&completed.turn)));
                     }
                     Some(ServerNotification::ThreadTokenUsageUpdated(updated)) => {
                         self.count_tokens(&updated.token_usage.total);
@@ -277,7 +277,7 @@ impl RowRun {
         let work = match last {
             Some(turn) if matches!(turn.status, TurnStatus::Completed | TurnStatus::Failed) => {
                 self.count_of_ended(&mut route).await;
-                ThreadWork::Ended(Box::new(TurnEnd::of(&turn)))
+                ThreadWork::Ended(Box::new(TurnEnd::from_turn(&turn)))
             }
             _ => ThreadWork::Ask,
         };

@@ -71,7 +71,7 @@ impl BlobStore {
 
     /// Stores bytes.
     pub(crate) fn put(&self, bytes: &[u8]) -> Result<ContentHash, PutError> {
-        let hash = ContentHash::of(bytes);
+        let hash = ContentHash::compute(bytes);
         if self.keep_existing(hash) {
             return Ok(hash);
         }
@@ -145,7 +145,7 @@ impl BlobStore {
     /// Reads a content, and checks that it is the one.
     pub(crate) fn read(&self, hash: ContentHash) -> io::Result<Vec<u8>> {
         let bytes = fs::read(self.path(hash))?;
-        if ContentHash::of(&bytes) != hash {
+        if ContentHash::compute(&bytes) != hash {
             let message = format!("the stored content {hash} is damaged");
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }

@@ -16,7 +16,7 @@ pub(crate) struct CaseVariants<'a> {
 }
 
 impl<'a> CaseVariants<'a> {
-    pub(crate) fn of(paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
+    pub(crate) fn from_paths(paths: impl IntoIterator<Item = &'a PathBuf>) -> Self {
         let mut spellings: HashMap<String, Vec<&Path>> = HashMap::new();
         for path in paths {
             spellings.entry(lower_case(path)).or_default().push(path);

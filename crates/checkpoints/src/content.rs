@@ -42,7 +42,7 @@ struct Rest {
 }
 
 impl CopyBudget {
-    pub(crate) fn of(store: &CheckpointStore) -> Self {
+    pub(crate) fn for_store(store: &CheckpointStore) -> Self {
         Self(Mutex::new(Rest {
             files: store.limits().max_copied_files,
             bytes: store.limits().max_copied_bytes,

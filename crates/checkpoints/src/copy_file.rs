@@ -53,7 +53,7 @@ impl CopyFile {
         file.write_all(bytes)?;
         *end += bytes.len() as u64;
         drop(opened);
-        let (hash, length) = (ContentHash::of(bytes), bytes.len());
+        let (hash, length) = (ContentHash::compute(bytes), bytes.len());
         Ok(Some(FileCopy {
             hash,
             start,
@@ -70,7 +70,7 @@ impl CopyFile {
         };
         file.seek(SeekFrom::Start(copy.start))?;
         file.read_exact(&mut bytes)?;
-        if ContentHash::of(&bytes) == copy.hash {
+        if ContentHash::compute(&bytes) == copy.hash {
             Ok(bytes)
         } else {
             Err(io::ErrorKind::InvalidData.into())
@@ -93,7 +93,7 @@ mod tests {
         assert_eq!(copies.read(second).unwrap(), b"defg");
         assert_eq!(copies.read(first).unwrap(), b"abc");
         assert_eq!(copies.read(empty).unwrap(), b"");
-        assert_eq!(first.hash, ContentHash::of(b"abc"));
+        assert_eq!(first.hash, ContentHash::compute(b"abc"));
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -56,7 +56,7 @@ impl Copier<'_> {
     /// Copies files within the limits, small ones first, and ignored ones last. Some threads share the work.
     pub(crate) fn copies(&self, mut candidates: Vec<Candidate<'_>>) -> Vec<(PathBuf, Content)> {
         candidates.sort_by_key(|it| (it.entry.ignored, it.entry.facts.size));
-        let budget = CopyBudget::of(self.store);
+        let budget = CopyBudget::for_store(self.store);
         let next = AtomicUsize::new(0);
         let copy = || {
             let mut found = Vec::new();
@@ -217,14 +217,14 @@ mod tests {
         };
         let store = CheckpointStore::new(&base.join("home"), limits);
         store.prepare().unwrap();
-        let budget = CopyBudget::of(&store);
+        let budget = CopyBudget::for_store(&store);
         let content = |name: &str, bytes: &[u8]| {
             let path = base.join(name);
             fs::write(&path, bytes).unwrap();
             let (mut file, size) = open_regular(&path).unwrap();
             copied(&mut file, size, &budget, &store)
         };
-        let hash = ContentHash::of(b"ten bytes.");
+        let hash = ContentHash::compute(b"ten bytes.");
         assert!(matches!(content("fits", b"ten bytes."), Content::Stored(it) if it == hash));
         assert!(matches!(
             content("large", b"eleven byte"),

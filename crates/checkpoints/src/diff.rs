@@ -80,7 +80,7 @@ impl CheckpointStore {
                 .for_each(|(state, known)| *state = known.clone());
             states
         });
-        let mut variants = CaseVariants::of(old.keys());
+        let mut variants = CaseVariants::from_paths(old.keys());
         let mut diff = DiffWriter::new(&self.blobs);
         for (path, old) in &old {
             if !is_wanted(path, paths) {
@@ -131,7 +131,7 @@ fn current(found: io::Result<FsNode>) -> (FileState, Option<Vec<u8>>) {
                 return (not_kept(&facts, NotKeptReason::TooLarge), None);
             }
             let state = FileState::File {
-                hash: ContentHash::of(&content),
+                hash: ContentHash::compute(&content),
                 size: content.len() as u64,
                 mode: facts.mode,
             };

@@ -50,7 +50,7 @@ impl IgnoreRules {
             .take_while(|folder| folder.starts_with(top))
             .collect();
         for folder in between.into_iter().rev() {
-            rules = rules.with(folder, folder == top, true);
+            rules = rules.with_folder(folder, folder == top, true);
         }
         rules
     }
@@ -64,10 +64,15 @@ impl IgnoreRules {
     ) -> Arc<Self> {
         let name = std::ffi::OsStr::new(".gitignore");
         let has_rules = entries.binary_search_by(|entry| (*entry.name).cmp(name));
-        self.with(folder, has_repository, has_rules.is_ok())
+        self.with_folder(folder, has_repository, has_rules.is_ok())
     }
 
-    fn with(self: &Arc<Self>, folder: &Path, has_repository: bool, has_rules: bool) -> Arc<Self> {
+    fn with_folder(
+        self: &Arc<Self>,
+        folder: &Path,
+        has_repository: bool,
+        has_rules: bool,
+    ) -> Arc<Self> {
         let mut files = Vec::new();
         if has_repository {
             files.push(folder.join(".git/info/exclude"));

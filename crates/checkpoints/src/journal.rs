@@ -287,7 +287,7 @@ impl Journal {
     /// What was changed. A folder that is still there had something else in it. What was in a folder in whose place
     /// there is something else is gone.
     fn changes(&self) -> Vec<FileChange> {
-        let mut variants = CaseVariants::of(self.steps.iter().map(|step| &step.path));
+        let mut variants = CaseVariants::from_paths(self.steps.iter().map(|step| &step.path));
         let mut is_gone = |step: &RestoreStep| match variants.node_at(&step.path) {
             Ok(found) => matches!(found, FsNode::Missing),
             Err(_) => obstacle(&step.path).is_some(),

@@ -116,7 +116,7 @@ impl CheckpointStore {
             shared: self.shared_changes(thread, &checkpoints[from..])?,
             ..RestorePlan::default()
         };
-        let mut variants = CaseVariants::of(wanted.keys());
+        let mut variants = CaseVariants::from_paths(wanted.keys());
         for (path, history) in &wanted {
             match found_at(path, &wanted, &mut variants) {
                 Some(found) => self.plan_path(path, found, history, request, &mut plan),

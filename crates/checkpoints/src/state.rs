@@ -14,7 +14,7 @@ pub struct ContentHash([u8; 32]);
 impl ContentHash {
     /// The hash of these bytes.
     #[must_use]
-    pub fn of(bytes: &[u8]) -> Self {
+    pub fn compute(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn states_are_read_back_as_they_were_stored() {
-        let hash = ContentHash::of(b"a");
+        let hash = ContentHash::compute(b"a");
         assert_eq!(hash.to_string().parse::<ContentHash>().unwrap(), hash);
         assert!("é1".parse::<ContentHash>().is_err());
         let stamp = FileStamp {

@@ -249,7 +249,8 @@ impl CheckpointStore {
                 let is_kept = hash.is_some_and(|hash: ContentHash| kept.contains_key(&hash));
                 // Its time is read again, since somebody may have needed it meanwhile.
                 let is_old = || {
-                    StoredFile::of(file.path.clone()).is_some_and(|f| f.is_older(now, UNREFERENCED))
+                    StoredFile::from_path(file.path.clone())
+                        .is_some_and(|f| f.is_older(now, UNREFERENCED))
                 };
                 if is_kept || !is_old() || fs::remove_file(&file.path).is_err() {
                     used += file.size;
@@ -267,7 +268,7 @@ struct StoredFile {
 }
 
 impl StoredFile {
-    fn of(path: PathBuf) -> Option<Self> {
+    fn from_path(path: PathBuf) -> Option<Self> {
         let metadata = path.metadata().ok()?;
         Some(Self {
             size: metadata.len(),
@@ -291,7 +292,7 @@ fn files(folder: &Path) -> io::Result<Vec<StoredFile>> {
     for entry in entries {
         let entry = entry?;
         if entry.file_type().is_ok_and(|kind| kind.is_file()) {
-            found.extend(StoredFile::of(entry.path()));
+            found.extend(StoredFile::from_path(entry.path()));
         }
     }
     Ok(found)

@@ -184,7 +184,7 @@ impl WatchedFolder {
         let not_kept = self.other_repositories(&tree);
         let differences = self.differences(&tree, store);
         let befores = self.befores(&differences, store);
-        let budget = CopyBudget::of(store);
+        let budget = CopyBudget::for_store(store);
         let mut changes: Vec<FileChange> = self.change_of_root(&tree, item).into_iter().collect();
         let mut order: Vec<usize> = (0..differences.len()).collect();
         let size = |at: usize| differences[at].new.as_ref().map_or(0, |new| new.facts.size);
@@ -276,7 +276,7 @@ impl WatchedFolder {
     fn differences(&self, new: &Tree, store: &CheckpointStore) -> Vec<Difference> {
         let mut found = Vec::new();
         let mut uncertain = MAX_UNCERTAIN;
-        let budget = CopyBudget::of(store);
+        let budget = CopyBudget::for_store(store);
         let no_entries = Vec::new();
         let gone = self.tree.folders.keys();
         let gone = gone.filter(|folder| !new.folders.contains_key(*folder));
@@ -329,7 +329,7 @@ impl WatchedFolder {
         match (known, read(&mut file, size)) {
             (_, Ok(None)) => false,
             (Content::Stored(hash) | Content::Copied(FileCopy { hash, .. }), Ok(Some(bytes))) => {
-                ContentHash::of(&bytes) == *hash
+                ContentHash::compute(&bytes) == *hash
             }
             (Content::Tracked { object, .. }, Ok(Some(bytes))) => is_object(&bytes, *object),
             _ => true,

@@ -32,7 +32,7 @@ impl RemoteFlags {
     pub(crate) fn server(&self) -> anyhow::Result<Option<RunningServer>> {
         let variable = &self.remote_auth_token_env;
         match &self.remote {
-            Some(address) => Ok(Some(RunningServer::at(address, variable.clone())?)),
+            Some(address) => Ok(Some(RunningServer::at_address(address, variable.clone())?)),
             None if variable.is_some() => bail!("--remote-auth-token-env needs --remote"),
             None => Ok(None),
         }

@@ -30,7 +30,7 @@ pub struct RunningServer {
 impl RunningServer {
     /// # Errors
     /// The address is none of a server.
-    pub fn at(named: &str, token_variable: Option<String>) -> anyhow::Result<Self> {
+    pub fn at_address(named: &str, token_variable: Option<String>) -> anyhow::Result<Self> {
         Ok(Self {
             named: named.to_owned(),
             address: ServerAddress::parse(named)?,

@@ -56,7 +56,7 @@ pub enum ServerQuestion<'a> {
 impl<'a> ServerQuestion<'a> {
     /// The question of a request, if it is one.
     #[must_use]
-    pub fn of(request: &'a ServerRequest) -> Option<Self> {
+    pub fn from_request(request: &'a ServerRequest) -> Option<Self> {
         Some(match request {
             ServerRequest::CommandExecutionRequestApproval(params) => Self::Command(params),
             ServerRequest::FileChangeRequestApproval(params) => Self::Patch(params),

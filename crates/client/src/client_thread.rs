@@ -181,7 +181,8 @@ impl ClientThread {
                         return Ok(outcome);
                     }
                 }
-                ServerMessage::Request(id, request) => match ServerQuestion::of(&request) {
+                ServerMessage::Request(id, request) => match ServerQuestion::from_request(&request)
+                {
                     Some(question) => {
                         let decision = listener.decide(question).await?;
                         self.client.answer(&id, &question.answer(decision)).await?;

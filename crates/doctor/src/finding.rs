@@ -53,7 +53,7 @@ impl Finding {
         self
     }
 
-    pub(crate) fn with(mut self, details: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn with_details(mut self, details: impl IntoIterator<Item = String>) -> Self {
         self.details = details.into_iter().collect();
         self
     }

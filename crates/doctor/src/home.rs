@@ -66,7 +66,7 @@ pub(crate) fn size(home: &Path) -> Finding {
         _ => FindingState::Ok,
     };
     let finding = Finding::new("disk", state, message)
-        .with(details)
+        .with_details(details)
         .fact("bytes", total)
         .fact("bytes_by_part", by_part)
         .fact("is_complete", !is_cut)
@@ -118,7 +118,7 @@ pub(crate) fn rollouts(found: &Inspection) -> Finding {
             let details = details.map(|(path, why)| format!("{}: {why}", path.display()));
             Finding::new("rollouts", FindingState::Warning, message)
                 .advise("Look at these files: give them back to yourself, or move them away.")
-                .with(details)
+                .with_details(details)
         }
     }
 }
@@ -132,7 +132,7 @@ pub(crate) fn torn(found: &Inspection) -> Finding {
             format!("{count} rollouts end in the middle of a line"),
         )
         .advise("Nothing needs to be done: that line is passed over, and the next one begins anew.")
-        .with(shown(&found.torn)),
+        .with_details(shown(&found.torn)),
     }
 }
 
@@ -167,13 +167,13 @@ pub(crate) fn index(folder: &Path, state: &IndexState) -> Finding {
             );
             Finding::new("index", FindingState::Warning, message)
                 .advise("Nothing needs to be done: the next list catches up in the background.")
-                .with(shown(behind).chain(shown(gone)))
+                .with_details(shown(behind).chain(shown(gone)))
         }
     };
     if damaged.exists() && finding.state == FindingState::Ok {
         Finding::new("index", FindingState::Warning, finding.message)
             .advise("A damaged index was set aside. If that happens again, check the disk.")
-            .with(shown(&[damaged]))
+            .with_details(shown(&[damaged]))
     } else {
         finding
     }
@@ -192,7 +192,7 @@ pub(crate) fn locks(home: &Path, found: &Inspection) -> Finding {
         1 => "1 thread is in use by another process".to_owned(),
         count => format!("{count} threads are in use by other processes"),
     };
-    Finding::new("locks", FindingState::Ok, message).with(details)
+    Finding::new("locks", FindingState::Ok, message).with_details(details)
 }
 
 fn shown(paths: &[PathBuf]) -> impl Iterator<Item = String> + '_ {

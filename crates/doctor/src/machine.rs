@@ -112,7 +112,7 @@ pub(crate) fn connections() -> Finding {
         Ok(_) => Finding::new("connections", FindingState::Ok, format!("{proxy}; {roots}")),
         Err(error) => Finding::new("connections", FindingState::Error, error.to_string())
             .advise("Correct the variable that names the file or the proxy, or unset it.")
-            .with([proxy, roots]),
+            .with_details([proxy, roots]),
     };
     finding
         .fact(

@@ -151,7 +151,7 @@ fn listed(place: &str, list: &ModelList, chosen: Option<&str>) -> Finding {
                 .map(|name| (*name).to_owned());
             Finding::new("model", FindingState::Warning, message)
                 .advise("Set `model` in config.toml to one of them, if the name is not an alias.")
-                .with(shown)
+                .with_details(shown)
         }
         None => Finding::new(
             "model",

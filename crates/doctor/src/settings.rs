@@ -23,7 +23,7 @@ pub(crate) fn read(config: &anyhow::Result<Config>) -> Finding {
                 format!("it can be read, with warnings; the model provider is `{provider}`");
             Finding::new("configuration", FindingState::Warning, message)
                 .advise("Correct config.toml where it does not say what was meant.")
-                .with(warnings)
+                .with_details(warnings)
         }
         Err(error) => Finding::new("configuration", FindingState::Error, format!("{error:#}"))
             .advise("Correct the file and the line that are named."),
@@ -44,7 +44,7 @@ pub(crate) fn mcp(config: Option<&Config>) -> Finding {
     } else {
         Finding::new("mcp", FindingState::Warning, message)
             .advise("Correct `mcp_servers` in config.toml, or turn the servers off there.")
-            .with(problems)
+            .with_details(problems)
     }
 }
 
@@ -69,6 +69,6 @@ pub(crate) fn environments(config: &Config) -> Option<Finding> {
     } else {
         Finding::new("environments", FindingState::Warning, message)
             .advise("Install the program, or correct `environments` in config.toml.")
-            .with(missing)
+            .with_details(missing)
     })
 }

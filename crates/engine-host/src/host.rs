@@ -521,7 +521,7 @@ impl Host for EngineHost {
         let mut enabled = mcp_servers::enabled(&config);
         let environment = self.environment_of(&config);
         let engine = &self.commands.engine_files;
-        ProgramChecks::of(&config, cwd, &environment, engine).guard_servers(&mut enabled);
+        ProgramChecks::from_config(&config, cwd, &environment, engine).guard_servers(&mut enabled);
         let apps = app_sources::account(&config, self.resources.accounts());
         enabled.extend(apps.map(|account| app_sources::server(&config, &account)));
         Ok(McpSettings {

@@ -35,7 +35,7 @@ pub fn enabled(config: &Config) -> Vec<McpServer> {
         .map(|(name, configured)| McpServer {
             plugins: config.mcp.plugins.get(name).cloned().unwrap_or_default(),
             plugin_id: config.mcp.plugin_ids.get(name).cloned(),
-            ..of(name, configured)
+            ..server_from_config(name, configured)
         })
         .collect()
 }
@@ -74,7 +74,7 @@ pub fn logins(config: &Config) -> McpLoginSettings {
     }
 }
 
-fn of(name: &str, configured: &Configured) -> McpServer {
+fn server_from_config(name: &str, configured: &Configured) -> McpServer {
     let approval = configured.tools.iter().filter_map(|(tool, settings)| {
         Some((tool.clone(), approval_mode(settings.approval_mode?)))
     });

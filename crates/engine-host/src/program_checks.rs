@@ -30,7 +30,7 @@ pub(crate) struct ProgramChecks {
 }
 
 impl ProgramChecks {
-    pub(crate) fn of(
+    pub(crate) fn from_config(
         config: &Config,
         cwd: &Path,
         environment: &Arc<BTreeMap<OsString, OsString>>,

@@ -94,7 +94,7 @@ impl EngineResources {
             environments: Some(Arc::clone(&self.environments)),
             http: Arc::clone(&self.http),
             environment: Arc::new(variable),
-            logins: self.mcp_logins.with(mcp_servers::logins(config)),
+            logins: self.mcp_logins.with_settings(mcp_servers::logins(config)),
             cwd: std::env::current_dir().unwrap_or_default(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }

@@ -70,7 +70,7 @@ pub fn session_parts(
     } = rules(&config);
     let mut mcp_servers = mcp_servers::enabled(&config);
     let engine_files = Arc::new(engine_files::of_session(engine_files, &config));
-    let checks = ProgramChecks::of(&config, cwd, &environment, &engine_files);
+    let checks = ProgramChecks::from_config(&config, cwd, &environment, &engine_files);
     checks.guard_servers(&mut mcp_servers);
     let Config {
         home,

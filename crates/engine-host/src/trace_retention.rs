@@ -31,7 +31,7 @@ pub fn delete_expired(folder: &Path, limits: TracesFile) {
 pub fn deletable(bundles: &[BundleEntry], limits: Retention) -> impl Iterator<Item = &BundleEntry> {
     let expired = expired(bundles, limits, SystemTime::now()).iter();
     expired.filter(|entry| {
-        let may_run = || BundleSummary::of(entry).is_ok_and(|summary| summary.may_be_recorded());
+        let may_run = || BundleSummary::read(entry).is_ok_and(|summary| summary.may_be_recorded());
         entry.is_packed || !may_run()
     })
 }

@@ -230,7 +230,7 @@ impl ExecServer {
         };
         let key = HandshakeKey::new();
         let headers = self.headers(&key);
-        let secrets = SentSecrets::of(&headers);
+        let secrets = SentSecrets::from_headers(&headers);
         let client = pool.client(&url).map_err(|error| error.to_string())?;
         let reply = client.get(url).headers(headers).send().await;
         let reply = reply.map_err(|error| secrets.redact(error_text(error)))?;

@@ -164,7 +164,7 @@ impl RuleSet {
                 .collect();
             matched_rules = self.matches(&by_name, Some(program));
         }
-        Evaluation::of(matched_rules)
+        Evaluation::from_matches(matched_rules)
     }
 
     /// Checks several commands together; the strictest decision over all applies.
@@ -176,7 +176,7 @@ impl RuleSet {
         let matches = commands
             .iter()
             .flat_map(|command| self.check(command, programs).matched_rules);
-        Evaluation::of(matches.collect())
+        Evaluation::from_matches(matches.collect())
     }
 
     /// Whether any rule prompts or forbids.
@@ -260,7 +260,7 @@ impl RuleSet {
 }
 
 impl Evaluation {
-    fn of(matched_rules: Vec<RuleMatch>) -> Self {
+    fn from_matches(matched_rules: Vec<RuleMatch>) -> Self {
         let decision = matched_rules.iter().map(|found| found.decision).max();
         Self {
             matched_rules,

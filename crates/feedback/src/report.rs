@@ -20,7 +20,7 @@ pub enum Classification {
 impl Classification {
     /// The classification with this name on the wire; `Other` if unknown.
     #[must_use]
-    pub fn of(name: &str) -> Self {
+    pub fn from_name(name: &str) -> Self {
         match name {
             "bug" => Self::Bug,
             "bad_result" => Self::BadResult,
@@ -71,7 +71,7 @@ impl Report {
     /// Creates a report about a thread.
     #[must_use]
     pub fn new(classification: &str, thread_id: &str, reason: Option<String>) -> Self {
-        let class = Classification::of(classification);
+        let class = Classification::from_name(classification);
         Self {
             title: format!("[{}]: Codex session {thread_id}", class.title()),
             level: class.level(),

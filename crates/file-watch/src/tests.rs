@@ -13,7 +13,7 @@ struct WatchedFile {
 }
 
 impl WatchedFile {
-    fn at(watcher: &Watcher, path: &Path) -> Self {
+    fn new(watcher: &Watcher, path: &Path) -> Self {
         let (sender, reported) = channel();
         let watch = watcher.watch(path, move |paths| {
             sender.send(paths).ok();
@@ -47,7 +47,7 @@ fn a_folder_reports_its_children() {
     fs::create_dir(at.join("deep")).unwrap();
     fs::write(at.join("old"), "").unwrap();
     let watcher = Watcher::new().unwrap();
-    let watched = WatchedFile::at(&watcher, at);
+    let watched = WatchedFile::new(&watcher, at);
     fs::write(at.join("deep/file"), "").unwrap();
     fs::write(at.join("b"), "").unwrap();
     fs::write(at.join("a"), "x").unwrap();
@@ -61,7 +61,7 @@ fn a_file_reports_itself_also_when_it_is_replaced() {
     let path = folder.path().join("file");
     fs::write(&path, "").unwrap();
     let watcher = Watcher::new().unwrap();
-    let watched = WatchedFile::at(&watcher, &path);
+    let watched = WatchedFile::new(&watcher, &path);
     for _ in 0..2 {
         fs::write(folder.path().join("other"), "x").unwrap();
         fs::rename(folder.path().join("other"), &path).unwrap();
@@ -78,7 +78,7 @@ fn what_is_missing_reports_itself_when_it_comes() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a/b/c");
     let watcher = Watcher::new().unwrap();
-    let watched = WatchedFile::at(&watcher, &path);
+    let watched = WatchedFile::new(&watcher, &path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "").unwrap();
     watched.expect(std::slice::from_ref(&path));
@@ -96,8 +96,8 @@ fn watches_of_one_path_are_independent() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let watcher = Watcher::new().unwrap();
-    let first = WatchedFile::at(&watcher, &path);
-    let second = WatchedFile::at(&watcher, &path);
+    let first = WatchedFile::new(&watcher, &path);
+    let second = WatchedFile::new(&watcher, &path);
     let WatchedFile { watch, reported } = first;
     drop(watch);
     fs::write(&path, "").unwrap();
@@ -112,7 +112,7 @@ fn watches_of_one_path_are_independent() {
 fn the_thread_ends_with_the_watcher() {
     let folder = tempfile::tempdir().unwrap();
     let watcher = Watcher::new().unwrap();
-    let watched = WatchedFile::at(&watcher, folder.path());
+    let watched = WatchedFile::new(&watcher, folder.path());
     drop(watcher);
     let WatchedFile { watch, reported } = watched;
     drop(watch);

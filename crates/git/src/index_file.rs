@@ -18,7 +18,7 @@ impl ObjectId {
         &self.bytes[..usize::from(self.length)]
     }
 
-    fn of(bytes: &[u8]) -> Option<Self> {
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut id = Self {
             bytes: [0; 32],
             length: u8::try_from(bytes.len()).ok()?,
@@ -74,7 +74,7 @@ pub fn parse_index(content: &[u8], object_length: usize) -> Option<TrackedFiles>
         for number in &mut numbers {
             *number = take_u32(&mut rest)?;
         }
-        let object = ObjectId::of(take(&mut rest, object_length)?)?;
+        let object = ObjectId::from_bytes(take(&mut rest, object_length)?)?;
         let flags = take_u16(&mut rest)?;
         let more = if version >= 3 && flags & EXTENDED != 0 {
             take_u16(&mut rest)?

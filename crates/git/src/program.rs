@@ -47,7 +47,7 @@ pub(crate) struct GitProgram {
 }
 
 impl GitProgram {
-    pub(crate) fn at(folder: &Path) -> Self {
+    pub(crate) fn in_folder(folder: &Path) -> Self {
         Self {
             folder: folder.to_path_buf(),
             environment: safe_command::environment(std::env::vars_os()).collect(),
@@ -76,7 +76,7 @@ impl GitProgram {
     pub(crate) fn with_user_settings(folder: &Path) -> Self {
         Self {
             has_own_options: true,
-            ..Self::at(folder)
+            ..Self::in_folder(folder)
         }
     }
 

@@ -27,7 +27,7 @@ pub async fn diff_to_remote(
     scratch: &Path,
     is_hidden: impl Fn(&Path) -> bool + Send,
 ) -> Result<RemoteDiff, GitError> {
-    let git = GitProgram::at(folder);
+    let git = GitProgram::in_folder(folder);
     let repository = git.repository().await?;
     let commit = nearest_remote_commit(&git).await?;
     // A copy of the index gets the untracked files, so that one diff contains everything.
@@ -168,7 +168,7 @@ mod tests {
         let found = diff_to_remote(&work.join("d"), folder.path(), |_| false)
             .await
             .unwrap();
-        let first = GitProgram::at(&work)
+        let first = GitProgram::in_folder(&work)
             .line(&["rev-parse", "HEAD~"])
             .await
             .unwrap();

@@ -26,7 +26,7 @@ impl WorkingTree {
     /// # Errors
     /// The folder is in no working tree, or git fails.
     pub async fn around(folder: &Path) -> Result<Self, GitError> {
-        let repository = GitProgram::at(folder).repository().await?;
+        let repository = GitProgram::in_folder(folder).repository().await?;
         Ok(Self { repository })
     }
 
@@ -85,7 +85,7 @@ impl WorkingTree {
         let input = input_file(&input, scratch)?;
         let mut ask = vec!["check-attr", "-z", "--stdin"];
         ask.extend(CONVERSIONS);
-        let answer = GitProgram::at(self.top())
+        let answer = GitProgram::in_folder(self.top())
             .run_with(&ask, Some(input))
             .await?;
         let mut fields = answer.split(|byte| *byte == 0);

@@ -113,7 +113,7 @@ impl Search<'_> {
             self.found.push(self.path.clone());
             return Ok(true);
         }
-        if folder.stamp != Some(Stamp::of(&metadata)) {
+        if folder.stamp != Some(Stamp::from_metadata(&metadata)) {
             self.list(folder, &metadata)?;
         }
         self.entries += folder.entries;

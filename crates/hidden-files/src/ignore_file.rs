@@ -41,7 +41,7 @@ impl IgnoreFiles {
         };
         let mut known = self.0.lock();
         if let Some((stamp, list)) = known.get(&path)
-            && *stamp == Some(Stamp::of(&metadata))
+            && *stamp == Some(Stamp::from_metadata(&metadata))
         {
             return Some(Arc::clone(list));
         }

@@ -20,12 +20,12 @@ pub(crate) struct Stamp {
 impl Stamp {
     /// The stamp of what is read afterwards. None if a later change might not show.
     pub(crate) fn before_reading(metadata: &Metadata) -> Option<Self> {
-        let stamp = Self::of(metadata);
+        let stamp = Self::from_metadata(metadata);
         let age = SystemTime::now().duration_since(stamp.changed);
         age.is_ok_and(|age| age > CLOCK_STEP).then_some(stamp)
     }
 
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             changed: file::changed_time(metadata),
             number: file::file_number(metadata),

@@ -169,7 +169,7 @@ impl HookCatalog {
     ) {
         let path = file.path.as_path();
         let shown = path.display();
-        for (at, group) in file.groups.of(event).iter().enumerate() {
+        for (at, group) in file.groups.for_event(event).iter().enumerate() {
             let matcher = match Matcher::parse(event, group.matcher.as_deref()) {
                 Ok(matcher) => matcher,
                 Err(error) => {
@@ -336,7 +336,7 @@ mod tests {
     struct Folder(tempfile::TempDir);
 
     impl Folder {
-        fn with(text: &str) -> Self {
+        fn with_hooks(text: &str) -> Self {
             let folder = tempfile::tempdir().unwrap();
             std::fs::write(folder.path().join(HOOKS_FILE), text).unwrap();
             Self(folder)
@@ -379,7 +379,7 @@ mod tests {
     }
 
     fn only(fields: Value) -> Hook {
-        let catalog = Folder::with(&command(fields)).load();
+        let catalog = Folder::with_hooks(&command(fields)).load();
         assert_eq!(catalog.warnings, Vec::<String>::new());
         assert_eq!(catalog.hooks.len(), 1);
         catalog.hooks[0].clone()
@@ -443,8 +443,8 @@ mod tests {
         let first =
             json!({ "hooks": { "Stop": hooks("s"), "PreToolUse": hooks("p"), "Later": 1 } });
         let (first, second) = (
-            Folder::with(&first.to_string()),
-            Folder::with(&json!({ "hooks": { "PreToolUse": hooks("q") } }).to_string()),
+            Folder::with_hooks(&first.to_string()),
+            Folder::with_hooks(&json!({ "hooks": { "PreToolUse": hooks("q") } }).to_string()),
         );
         let inline = HookLayer {
             source: HookSource::SessionFlags,
@@ -476,7 +476,7 @@ mod tests {
     }
 
     fn warns(text: &str, hooks: usize, expected: &str) {
-        let folder = Folder::with(text);
+        let folder = Folder::with_hooks(text);
         let catalog = folder.load();
         let warnings = catalog.warnings.join("\n");
         assert!(warnings.starts_with(expected), "{text}: {warnings}");
@@ -544,7 +544,7 @@ mod tests {
 
     #[test]
     fn a_trusted_hook_that_changes_is_not_trusted() {
-        let folder = Folder::with(&command(json!({})));
+        let folder = Folder::with_hooks(&command(json!({})));
         let before = folder.load().hooks[0].clone();
         let states = json!({ before.key.clone(): { "trusted_hash": before.hash } });
         let states = HookStates::parse(&states);
@@ -575,7 +575,7 @@ mod tests {
             std::fs::write(work.path().join("check.sh"), "one").unwrap();
             let home = tempfile::tempdir().unwrap();
             Self {
-                settings: Folder::with(&command(json!({ "command": line }))),
+                settings: Folder::with_hooks(&command(json!({ "command": line }))),
                 work,
                 record: codex_program_files::ProgramRecord::of_home(home.path()),
                 _home: home,

@@ -34,7 +34,7 @@ pub(crate) struct HookGroups {
 }
 
 impl HookGroups {
-    pub(crate) fn of(&self, event: HookEventName) -> &[HookGroup] {
+    pub(crate) fn for_event(&self, event: HookEventName) -> &[HookGroup] {
         match event {
             HookEventName::PreModelRequest => &self.pre_model_request,
             HookEventName::PostModelRequest => &self.post_model_request,

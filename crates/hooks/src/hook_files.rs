@@ -82,10 +82,10 @@ impl HookFiles {
 
     /// Looks at the files of a line. Reads them.
     pub(crate) fn of_line(line: &str, plugin: Option<&HookPlugin>, place: &HookPlace<'_>) -> Self {
-        Self::of(&found(line, plugin, place), place)
+        Self::from_program_files(&found(line, plugin, place), place)
     }
 
-    fn of(files: &ProgramFiles, place: &HookPlace<'_>) -> Self {
+    fn from_program_files(files: &ProgramFiles, place: &HookPlace<'_>) -> Self {
         let unknown = files.unknown.as_ref().map(|word| {
             format!("it is not known before what it runs ({word}); write the path of the file")
         });
@@ -166,7 +166,7 @@ impl Hook {
             };
             return Ok(record.check(&program, found, place.may_write)?);
         }
-        let files = HookFiles::of(found, place);
+        let files = HookFiles::from_program_files(found, place);
         if let Some(problem) = files.problem {
             return Err(FileProblem::Unknown(problem));
         }

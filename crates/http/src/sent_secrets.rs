@@ -15,7 +15,7 @@ pub struct SentSecrets(Vec<String>);
 impl SentSecrets {
     /// The values of the headers that are marked as sensitive, without the scheme of an authorization.
     #[must_use]
-    pub fn of(headers: &HeaderMap) -> Self {
+    pub fn from_headers(headers: &HeaderMap) -> Self {
         let mut secrets = Self::default();
         for value in headers.values().filter(|value| value.is_sensitive()) {
             let value = value.to_str().unwrap_or_default().trim();
@@ -77,6 +77,6 @@ mod tests {
         }
         let text = "somebody: token-1-longer, Bearer token-1, token-1, us".to_owned();
         let expected = "somebody: [redacted], [redacted], [redacted], us";
-        assert_eq!(SentSecrets::of(&headers).redact(text), expected);
+        assert_eq!(SentSecrets::from_headers(&headers).redact(text), expected);
     }
 }

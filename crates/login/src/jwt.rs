@@ -26,7 +26,7 @@ pub(crate) struct TokenClaims {
 }
 
 impl TokenClaims {
-    pub(crate) fn of(token: &str) -> Result<Self, InvalidToken> {
+    pub(crate) fn from_token(token: &str) -> Result<Self, InvalidToken> {
         let payload = payload(token)?;
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let auth = &payload[AUTH];
@@ -77,13 +77,14 @@ mod tests {
     #[test]
     fn claims_are_where_the_service_puts_them() {
         let auth = json!({ "chatgpt_plan_type": "pro", "chatgpt_account_id": "a", "user_id": "u" });
-        let claims = TokenClaims::of(&token(&json!({ "email": "x@y", AUTH: auth }))).unwrap();
+        let claims =
+            TokenClaims::from_token(&token(&json!({ "email": "x@y", AUTH: auth }))).unwrap();
         assert_eq!(claims.email.as_deref(), Some("x@y"));
         assert_eq!(claims.plan.as_deref(), Some("pro"));
         assert_eq!(claims.account_id.as_deref(), Some("a"));
         assert_eq!(claims.user_id.as_deref(), Some("u"));
         let profile = json!({ PROFILE: { "email": "p@y" } });
-        let claims = TokenClaims::of(&token(&profile)).unwrap();
+        let claims = TokenClaims::from_token(&token(&profile)).unwrap();
         assert_eq!(claims.email.as_deref(), Some("p@y"));
         assert_eq!(
             expiry(&token(&json!({ "exp": 7 }))),
@@ -104,7 +105,7 @@ mod tests {
             "a.W10.c",
             "a.e30.c.d",
         ] {
-            assert_eq!(TokenClaims::of(text), Err(InvalidToken), "{text}");
+            assert_eq!(TokenClaims::from_token(text), Err(InvalidToken), "{text}");
         }
     }
 }

@@ -52,7 +52,7 @@ impl Keyring {
         let Some(head) = self.entries.get(&self.account)? else {
             return Ok(None);
         };
-        let Some(parts) = PartNames::of(&head)? else {
+        let Some(parts) = PartNames::parse(&head)? else {
             return Ok(Some(head));
         };
         let mut text = Vec::new();
@@ -105,7 +105,7 @@ impl Keyring {
     /// The parts of the stored login. None if it has none, or cannot be read.
     fn parts(&self) -> Option<PartNames> {
         let head = self.entries.get(&self.account).ok()??;
-        PartNames::of(&head).ok()?
+        PartNames::parse(&head).ok()?
     }
 
     fn delete_parts(&self, parts: Option<PartNames>) -> io::Result<()> {
@@ -117,7 +117,7 @@ impl Keyring {
 
 impl PartNames {
     /// Reads the entry of an account. None if it is the login itself.
-    fn of(head: &[u8]) -> io::Result<Option<Self>> {
+    fn parse(head: &[u8]) -> io::Result<Option<Self>> {
         let Some(rest) = head.strip_prefix(PARTS.as_bytes()) else {
             return Ok(None);
         };

@@ -59,7 +59,7 @@ impl Login {
             });
         }
         let tokens = file.tokens.clone()?;
-        let claims = TokenClaims::of(tokens.id_token.reveal()).ok()?;
+        let claims = TokenClaims::from_token(tokens.id_token.reveal()).ok()?;
         let kind = LoginKind::Managed {
             tokens,
             last_refresh: file.last_refresh?,
@@ -73,7 +73,7 @@ impl Login {
         account_id: &str,
         plan: Option<&str>,
     ) -> Result<Self, jwt::InvalidToken> {
-        let claims = TokenClaims::of(access_token)?;
+        let claims = TokenClaims::from_token(access_token)?;
         let kind = LoginKind::External {
             access_token: access_token.into(),
             account_id: account_id.to_owned(),
@@ -199,7 +199,7 @@ impl Login {
                 settings.allows_workspace(account_id)
             }
             LoginKind::Managed { tokens, .. } => {
-                let claims = TokenClaims::of(tokens.id_token.reveal()).unwrap_or_default();
+                let claims = TokenClaims::from_token(tokens.id_token.reveal()).unwrap_or_default();
                 match claims.account_id {
                     Some(id) => settings.allows_workspace(&id),
                     None => settings.forced_workspaces.is_empty(),

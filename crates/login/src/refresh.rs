@@ -100,7 +100,7 @@ impl Accounts {
             _ => old.clone(),
         };
         let id_token = renewed("id_token", &tokens.id_token);
-        if TokenClaims::of(id_token.reveal()).is_err() {
+        if TokenClaims::from_token(id_token.reveal()).is_err() {
             let text = "Failed to refresh token: the reply has an unreadable ID token";
             return Err(RefreshFailure::passing(text.to_owned()));
         }

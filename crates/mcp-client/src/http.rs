@@ -355,7 +355,7 @@ impl HttpTransport {
 
     /// An error with the beginning of an unexpected reply, without the secrets that were sent.
     async fn unexpected(&self, response: Response, headers: &HeaderMap) -> McpError {
-        let mut secrets = SentSecrets::of(headers);
+        let mut secrets = SentSecrets::from_headers(headers);
         // Some servers take their key in the query of their address.
         let url = Url::parse(&self.url()).ok();
         for (_, value) in url.iter().flat_map(Url::query_pairs) {

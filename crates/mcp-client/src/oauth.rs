@@ -125,7 +125,7 @@ impl McpLogins {
 
     /// The same logins with another configuration.
     #[must_use]
-    pub fn with(&self, settings: McpLoginSettings) -> Self {
+    pub fn with_settings(&self, settings: McpLoginSettings) -> Self {
         Self {
             settings,
             ..self.clone()

@@ -176,7 +176,7 @@ mod tests {
 
     use super::*;
 
-    fn of(properties: Value) -> Result<Vec<ParameterHeader>, &'static str> {
+    fn headers_of_properties(properties: Value) -> Result<Vec<ParameterHeader>, &'static str> {
         parameter_headers(&json!({ "type": "object", "properties": properties }))
     }
 
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn arguments_become_headers_where_the_tool_says_so() {
         let string = |name: &str| json!({ "type": "string", ANNOTATION: name });
-        let parameters = of(json!({
+        let parameters = headers_of_properties(json!({
             "region": string("Region"), "empty": string("Empty"), "absent": string("Absent"),
             "lines": string("Lines"),
             "count": { "type": "integer", ANNOTATION: "Count" },
@@ -236,9 +236,12 @@ mod tests {
             json!({ "a": { "oneOf": [string("x")] } }),
         ];
         for properties in table {
-            assert!(of(properties.clone()).is_err(), "{properties}");
+            assert!(
+                headers_of_properties(properties.clone()).is_err(),
+                "{properties}"
+            );
         }
         let data = json!({ "a": { "type": "object", "default": { ANNOTATION: "x" } } });
-        assert_eq!(of(data), Ok(Vec::new()));
+        assert_eq!(headers_of_properties(data), Ok(Vec::new()));
     }
 }

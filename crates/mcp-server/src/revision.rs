@@ -35,7 +35,7 @@ pub(crate) enum Rules {
 
 impl Rules {
     /// The rules of a request with this `_meta`.
-    pub(crate) fn of(meta: &Value) -> Result<Self, Error> {
+    pub(crate) fn from_meta(meta: &Value) -> Result<Self, Error> {
         let Some(version) = meta.get(VERSION_KEY) else {
             return Ok(Self::Handshake);
         };
@@ -86,12 +86,12 @@ mod tests {
     use super::*;
 
     fn rules(version: &str, capabilities: &Value) -> Result<Rules, Error> {
-        Rules::of(&json!({ VERSION_KEY: version, CAPABILITIES_KEY: capabilities }))
+        Rules::from_meta(&json!({ VERSION_KEY: version, CAPABILITIES_KEY: capabilities }))
     }
 
     #[test]
     fn a_request_says_what_it_follows() {
-        assert_eq!(Rules::of(&Value::Null).unwrap(), Rules::Handshake);
+        assert_eq!(Rules::from_meta(&Value::Null).unwrap(), Rules::Handshake);
         let can_elicit = |capabilities: &Value| rules(STATELESS, capabilities).unwrap();
         assert_eq!(
             can_elicit(&json!({})),
@@ -102,7 +102,7 @@ mod tests {
         let refused = rules("2030-01-01", &json!({})).unwrap_err();
         assert_eq!(refused.code, -32022);
         assert_eq!(refused.data.unwrap()["supported"][0], STATELESS);
-        let incomplete = Rules::of(&json!({ VERSION_KEY: STATELESS }));
+        let incomplete = Rules::from_meta(&json!({ VERSION_KEY: STATELESS }));
         assert_eq!(incomplete.unwrap_err().code, -32602);
     }
 

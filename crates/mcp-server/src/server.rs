@@ -139,7 +139,8 @@ impl Adapter for McpAdapter {
 }
 
 fn request(server: &Arc<McpAdapter>, responder: Responder, method: &str, read: &RawValue) {
-    let rules = match params::<RequestMeta>(read).and_then(|params| Rules::of(&params.meta)) {
+    let rules = match params::<RequestMeta>(read).and_then(|params| Rules::from_meta(&params.meta))
+    {
         Ok(rules) => rules,
         Err(error) => {
             tokio::spawn(responder.respond(Err::<(), _>(error)));

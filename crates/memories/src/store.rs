@@ -284,7 +284,7 @@ impl MemoryStore {
         if !self.path.exists() {
             return Ok(None);
         }
-        self.with(|connection| work(connection))
+        self.with_connection(|connection| work(connection))
     }
 
     /// Runs a writing transaction.
@@ -292,7 +292,7 @@ impl MemoryStore {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, MemoryStoreError> {
-        self.with(|connection| {
+        self.with_connection(|connection| {
             let behavior = rusqlite::TransactionBehavior::Immediate;
             let transaction = connection.transaction_with_behavior(behavior)?;
             let outcome = work(&transaction)?;
@@ -301,7 +301,7 @@ impl MemoryStore {
         })
     }
 
-    fn with<T>(
+    fn with_connection<T>(
         &self,
         work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
     ) -> Result<T, MemoryStoreError> {

@@ -218,7 +218,7 @@ impl HttpModelClient {
             body: compressed.or_else(|| call.body.clone()),
             url: provider::url(&self.provider, call.path, chatgpt, call.query),
             secrets: {
-                let mut secrets = SentSecrets::of(&headers);
+                let mut secrets = SentSecrets::from_headers(&headers);
                 let parameters = self.provider.query_params.values();
                 parameters.for_each(|value| secrets.add(value));
                 secrets
@@ -272,7 +272,7 @@ impl HttpModelClient {
                 return Err(ModelError::Unsendable(error_text(error)).into());
             }
             Ok(Err(error)) => {
-                let error = match Unreachable::of(&error, &outgoing.url) {
+                let error = match Unreachable::from_error(&error, &outgoing.url) {
                     Some(server) => ModelError::Unreachable(Box::new(server)),
                     None => ModelError::not_connected(error_text(error)),
                 };

@@ -54,13 +54,13 @@ pub(crate) fn url(
 mod tests {
     use super::*;
 
-    fn at(address: &str) -> Provider {
+    fn provider_at(address: &str) -> Provider {
         Provider::new("Mine", Some(address.to_owned()))
     }
 
     #[test]
     fn query_parameters_are_appended_as_they_are() {
-        let mut provider = at("http://x/v1/");
+        let mut provider = provider_at("http://x/v1/");
         assert_eq!(url(&provider, "r", false, &[]), "http://x/v1/r");
         let query = [("a", "1 2"), ("b", "é")];
         provider.query_params = query.map(|(key, value)| (key.into(), value.into())).into();
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn azure_is_known_by_name_and_by_address() {
         assert!(is_azure(&Provider::new("AZURE", None)));
-        assert!(is_azure(&at("https://a.openai.AZURE.com/openai")));
-        assert!(!is_azure(&at("https://api.openai.com")));
+        assert!(is_azure(&provider_at("https://a.openai.AZURE.com/openai")));
+        assert!(!is_azure(&provider_at("https://api.openai.com")));
     }
 }

@@ -36,7 +36,7 @@ const USUAL_SERVERS: [(u16, &str); 4] = [
 
 impl Unreachable {
     /// None if the request failed in another way.
-    pub(crate) fn of(error: &reqwest::Error, url: &str) -> Option<Self> {
+    pub(crate) fn from_error(error: &reqwest::Error, url: &str) -> Option<Self> {
         if !error.is_connect() {
             return None;
         }
@@ -113,7 +113,7 @@ mod tests {
         let client = pool.client(&url).unwrap();
         let request = client.request(reqwest::Method::GET, &url);
         let error = request.send().await.unwrap_err();
-        let found = Unreachable::of(&error, &url).unwrap();
+        let found = Unreachable::from_error(&error, &url).unwrap();
         assert!(found.is_local);
         assert_eq!(
             found.to_string(),

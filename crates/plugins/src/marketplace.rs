@@ -300,7 +300,7 @@ mod tests {
         })
     }
 
-    fn with(plugins: Value) -> Result<Marketplace, String> {
+    fn marketplace_with(plugins: Value) -> Result<Marketplace, String> {
         read(&json!({ "name": "team", "plugins": plugins }).to_string())
     }
 
@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn defaults_and_policies() {
-        let marketplace = with(json!([
+        let marketplace = marketplace_with(json!([
             { "name": "a", "source": { "source": "local", "path": "./plugins/a" } },
             { "name": "b", "source": "./b", "category": "C", "policy": {
                 "installation": "INSTALLED_BY_DEFAULT", "authentication": "ON_USE",
@@ -369,7 +369,7 @@ mod tests {
         for (path, reason) in table {
             let expected =
                 format!("invalid marketplace file `FILE`: local plugin source path {reason}");
-            assert_eq!(with(local(path)).unwrap_err(), expected);
+            assert_eq!(marketplace_with(local(path)).unwrap_err(), expected);
         }
     }
 
@@ -401,7 +401,7 @@ mod tests {
         let many: Vec<Value> = (0..100_000)
             .map(|at| json!({ "name": at.to_string(), "source": "./x" }))
             .collect();
-        let error = with(Value::Array(many)).unwrap_err();
+        let error = marketplace_with(Value::Array(many)).unwrap_err();
         assert_eq!(
             error,
             "invalid marketplace file `FILE`: more than 10000 plugins"

@@ -116,7 +116,7 @@ impl Candidates {
         for _ in 0..MAX_CODE_DEPTH {
             let lines: BTreeSet<String> = inner.drain(..).collect();
             for line in lines {
-                let mut part = Self::of(&read_line(&line, known).commands);
+                let mut part = Self::from_commands(&read_line(&line, known).commands);
                 inner.append(&mut part.lines);
                 found.take_in(part);
             }
@@ -139,7 +139,7 @@ impl Candidates {
         self.uncertain = self.uncertain.take().or(part.uncertain);
     }
 
-    pub(crate) fn of(commands: &[CommandWords]) -> Self {
+    pub(crate) fn from_commands(commands: &[CommandWords]) -> Self {
         Self::of_commands(commands, &[])
     }
 
@@ -447,9 +447,9 @@ fn is_special(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn of(words: &[&str]) -> (Vec<String>, Option<String>) {
+    fn candidates_of(words: &[&str]) -> (Vec<String>, Option<String>) {
         let words = words.iter().map(|word| word.replace('?', "\0"));
-        let found = Candidates::of(&[CommandWords(words.collect())]);
+        let found = Candidates::from_commands(&[CommandWords(words.collect())]);
         let shown = found.all.into_iter().map(|candidate| match candidate {
             FileCandidate::Program(name) => format!("<{name}>"),
             FileCandidate::Path(path) => path,
@@ -468,7 +468,8 @@ mod tests {
 
     #[test]
     fn arguments_that_may_be_paths_are_looked_at() {
-        let (found, unknown) = of(&["python3", "-u", "x.py", "--config=c.json", "-fy", "a:b"]);
+        let (found, unknown) =
+            candidates_of(&["python3", "-u", "x.py", "--config=c.json", "-fy", "a:b"]);
         for path in ["<python3>", "x.py", "c.json", "y", "a", "b"] {
             assert!(found.iter().any(|found| found == path), "{path}: {found:?}");
         }
@@ -477,9 +478,9 @@ mod tests {
 
     #[test]
     fn what_is_written_or_only_read_is_left_out() {
-        assert_eq!(of(&["tee", "-a", "x"]).0, ["<tee>"]);
-        assert_eq!(of(&["cat", "x"]).0, ["<cat>"]);
-        let (found, _) = of(&["./x", "--log", "y", "-o", "z", "--output=w", "a.log"]);
+        assert_eq!(candidates_of(&["tee", "-a", "x"]).0, ["<tee>"]);
+        assert_eq!(candidates_of(&["cat", "x"]).0, ["<cat>"]);
+        let (found, _) = candidates_of(&["./x", "--log", "y", "-o", "z", "--output=w", "a.log"]);
         for path in ["y", "z", "w", "a.log"] {
             assert!(
                 !found.iter().any(|found| found == path),
@@ -489,7 +490,7 @@ mod tests {
         let piped = ["cat x", "bash"]
             .map(|line| CommandWords(line.split(' ').map(str::to_owned).collect()));
         assert!(
-            Candidates::of(&piped)
+            Candidates::from_commands(&piped)
                 .all
                 .contains(&FileCandidate::Path("x".to_owned()))
         );
@@ -497,7 +498,7 @@ mod tests {
 
     #[test]
     fn local_packages_modules_and_recipes_are_looked_at() {
-        let (found, _) = of(&["npx", "-y", "@s/p@1.0"]);
+        let (found, _) = candidates_of(&["npx", "-y", "@s/p@1.0"]);
         assert!(
             found.contains(&"node_modules/.bin/p".to_owned()),
             "{found:?}"
@@ -506,9 +507,13 @@ mod tests {
             found.contains(&"node_modules/@s/p/package.json".to_owned()),
             "{found:?}"
         );
-        let (found, _) = of(&["python3", "-m", "a.b"]);
+        let (found, _) = candidates_of(&["python3", "-m", "a.b"]);
         assert!(found.contains(&"a/b/__main__.py".to_owned()), "{found:?}");
-        assert!(of(&["make", "x"]).0.contains(&"Makefile".to_owned()));
+        assert!(
+            candidates_of(&["make", "x"])
+                .0
+                .contains(&"Makefile".to_owned())
+        );
     }
 
     #[test]
@@ -525,7 +530,7 @@ mod tests {
             (&["python3", "x.py", "?"], false),
             (&["python3", "-m", "?"], true),
         ] {
-            assert_eq!(of(words).1.is_some(), is_unknown, "{words:?}");
+            assert_eq!(candidates_of(words).1.is_some(), is_unknown, "{words:?}");
         }
     }
 
@@ -544,7 +549,7 @@ mod tests {
             (&["ls d", "wc -l"], None),
         ] {
             let words = |line: &&str| CommandWords(line.split(' ').map(str::to_owned).collect());
-            let found = Candidates::of(&lines.iter().map(words).collect::<Vec<_>>()).all;
+            let found = Candidates::from_commands(&lines.iter().map(words).collect::<Vec<_>>()).all;
             let folders = found.iter().find_map(|candidate| match candidate {
                 FileCandidate::Folder(path) => Some(path.as_str()),
                 _ => None,
@@ -569,7 +574,10 @@ mod tests {
             (&["node", "-e", "require('./y')"], "./y.js"),
             (&["tar", "--checkpoint-action=exec=./x"], "./x"),
         ] {
-            assert!(of(words).0.contains(&path.to_owned()), "{words:?}");
+            assert!(
+                candidates_of(words).0.contains(&path.to_owned()),
+                "{words:?}"
+            );
         }
     }
 }

@@ -374,7 +374,7 @@ impl<'t> CallReader<'t> {
         if matches!(self.evaluator.language, Language::Other | Language::Shell) {
             return;
         }
-        let set = SetVariables::of(self.evaluator);
+        let set = SetVariables::collect(self.evaluator);
         if set.lines.is_empty() && set.computed.is_none() {
             return;
         }

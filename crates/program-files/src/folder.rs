@@ -24,7 +24,7 @@ pub(crate) struct FolderTree {
 }
 
 impl FolderTree {
-    pub(crate) fn at(path: &Path) -> Option<Self> {
+    pub(crate) fn resolve(path: &Path) -> Option<Self> {
         let real = codex_mounts::canonicalize(path).ok()?;
         let path = path.to_path_buf();
         codex_mounts::is_dir(&real).then_some(Self { path, real })

@@ -154,7 +154,7 @@ impl ProgramFiles {
     }
 
     pub(crate) fn push_tree(&mut self, folder: &Path) {
-        if let Some(tree) = FolderTree::at(folder)
+        if let Some(tree) = FolderTree::resolve(folder)
             && !self.trees.contains(&tree)
         {
             self.trees.push(tree);

@@ -66,7 +66,7 @@ pub(crate) struct GitPlaces {
 
 impl GitPlaces {
     /// The places that variables name.
-    pub(crate) fn of(variable: &dyn Fn(&str) -> Option<String>) -> Self {
+    pub(crate) fn from_variables(variable: &dyn Fn(&str) -> Option<String>) -> Self {
         const FILES: [&str; 4] = [
             "GIT_CONFIG_GLOBAL",
             "GIT_CONFIG_SYSTEM",

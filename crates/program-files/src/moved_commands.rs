@@ -33,7 +33,7 @@ pub(crate) fn unknown_folder_of(commands: &[CommandWords]) -> Option<UnknownFold
 
 /// The change of the folder in commands, if it is not known.
 pub(crate) fn change_to_unknown_folder(commands: &[CommandWords]) -> Option<UnknownFolder> {
-    let unknown = UnknownWords::of(commands);
+    let unknown = UnknownWords::in_commands(commands);
     let moves = |may_be_unset| {
         let mut commands = commands.iter();
         commands.find(|command| unknown.moves(&command.0, may_be_unset))
@@ -63,7 +63,7 @@ struct UnknownWords(Vec<String>);
 
 impl UnknownWords {
     /// Those of all commands, and what `xargs` replaces.
-    fn of(commands: &[CommandWords]) -> Self {
+    fn in_commands(commands: &[CommandWords]) -> Self {
         let mut marks: Vec<String> = UNKNOWNS.iter().map(char::to_string).collect();
         marks.push("{}".to_owned());
         for CommandWords(words) in commands {

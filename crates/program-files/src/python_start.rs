@@ -18,7 +18,7 @@ pub(crate) struct PythonStart {
 }
 
 impl PythonStart {
-    pub(crate) fn of(arguments: &[String]) -> Self {
+    pub(crate) fn from_arguments(arguments: &[String]) -> Self {
         let mut start = Self::default();
         let mut words = arguments.iter();
         while let Some(word) = words.next() {
@@ -94,7 +94,7 @@ mod tests {
 
     fn start(line: &str) -> PythonStart {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        PythonStart::of(&words)
+        PythonStart::from_arguments(&words)
     }
 
     #[test]

@@ -387,7 +387,12 @@ impl ReferenceReader<'_> {
             let program = command.0.first().map_or("", String::as_str);
             CHANGES.contains(&program) && changes_folder(command)
         });
-        Finder::new(&Candidates::of(&commands), &[], self.finder.place).run_places
+        Finder::new(
+            &Candidates::from_commands(&commands),
+            &[],
+            self.finder.place,
+        )
+        .run_places
     }
 
     /// What a call names: relative to the folder of the file, the folders around it and the working folder.
@@ -559,7 +564,7 @@ impl ReferenceReader<'_> {
         let root = root.unwrap_or_else(|| self.finder.place.cwd.to_path_buf());
         let only_reads = (commands.iter()).all(|command| READING_GIT.contains(&command.as_str()));
         let place = self.finder.place;
-        let mut places = GitPlaces::of(&|name| place.variable(name));
+        let mut places = GitPlaces::from_variables(&|name| place.variable(name));
         places.files.extend(found.git_files.iter().cloned());
         let settings = git_settings(&root, &places, only_reads);
         if settings.is_unreadable {

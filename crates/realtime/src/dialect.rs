@@ -23,7 +23,7 @@ pub(crate) struct Taken {
 }
 
 impl Taken {
-    pub(crate) fn of(events: impl IntoIterator<Item = RealtimeEvent>) -> Self {
+    pub(crate) fn from_events(events: impl IntoIterator<Item = RealtimeEvent>) -> Self {
         Self {
             events: events.into_iter().collect(),
             send: Vec::new(),

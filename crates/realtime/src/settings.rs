@@ -117,7 +117,7 @@ impl RealtimeSettings {
         let url = self.url()?;
         let key = HandshakeKey::new();
         let headers = self.headers(&key);
-        let secrets = SentSecrets::of(&headers);
+        let secrets = SentSecrets::from_headers(&headers);
         let failed = |text: String| ConnectError::Connection(secrets.redact(text));
         let client = pool.client(url.as_str());
         let client = client.map_err(|error| failed(error.to_string()))?;

@@ -72,7 +72,7 @@ impl Dialect for FirstDialect {
             }
             _ => None,
         };
-        Ok(Taken::of(event))
+        Ok(Taken::from_events(event))
     }
 }
 

@@ -140,12 +140,14 @@ impl SecondDialect {
         if !is_whole {
             self.heard = item;
             let delta = text(&message["delta"]);
-            return Taken::of(delta.map(|delta| RealtimeEvent::InputTranscriptDelta { delta }));
+            return Taken::from_events(
+                delta.map(|delta| RealtimeEvent::InputTranscriptDelta { delta }),
+            );
         }
         let has_pieces = item.is_some() && self.heard.take() == item;
         let whole = text(&message["transcript"]);
         let piece = whole.clone().filter(|_| !has_pieces);
-        Taken::of(
+        Taken::from_events(
             [
                 piece.map(|delta| RealtimeEvent::InputTranscriptDelta { delta }),
                 whole.map(|text| RealtimeEvent::InputTranscriptDone { text }),
@@ -284,7 +286,7 @@ impl Dialect for SecondDialect {
             "error" => return self.error(message),
             _ => None,
         };
-        Ok(Taken::of(event))
+        Ok(Taken::from_events(event))
     }
 }
 

@@ -23,7 +23,7 @@ pub(crate) enum LineEnd {
 }
 
 impl LogLines {
-    pub(crate) fn of(file: File) -> Self {
+    pub(crate) fn new(file: File) -> Self {
         Self {
             reader: BufReader::with_capacity(1 << 18, file),
             line: Vec::new(),

@@ -29,7 +29,7 @@ pub struct BundlePayloads {
 
 impl BundlePayloads {
     /// Those of the bundle in a folder, which is opened when the first is read.
-    pub fn of(bundle: &Path) -> Self {
+    pub fn in_bundle(bundle: &Path) -> Self {
         Self {
             files: Arc::new(BundleFolder::new(bundle)),
             folder: PayloadFolder::new(bundle),

@@ -30,7 +30,7 @@ impl Recording {
             Ok(file) => file,
             Err(source) => return Err(ReplayError::OpenLog { path, source }),
         };
-        let mut lines = LogLines::of(file);
+        let mut lines = LogLines::new(file);
         let mut recording = Self {
             manifest,
             events: Vec::new(),

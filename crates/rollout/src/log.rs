@@ -342,7 +342,7 @@ mod tests {
 
     use super::*;
 
-    fn at() -> Timestamp {
+    fn timestamp() -> Timestamp {
         "2026-03-01T10:00:00Z".parse().unwrap()
     }
 
@@ -357,11 +357,11 @@ mod tests {
     async fn nothing_is_written_before_it_is_needed() {
         let folder = tempfile::tempdir().unwrap();
         let mut log = log(folder.path());
-        log.append(at(), LineKind::SessionMeta, &json!({"id": "a"}));
+        log.append(timestamp(), LineKind::SessionMeta, &json!({"id": "a"}));
         log.flush().await.unwrap();
         assert!(!log.path().exists());
-        log.materialise(at(), None);
-        log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));
+        log.materialise(timestamp(), None);
+        log.append(timestamp(), LineKind::EventMsg, &json!({"type": "b"}));
         log.flush().await.unwrap();
         let text = std::fs::read_to_string(log.path()).unwrap();
         assert_eq!(text.lines().count(), 2);
@@ -372,12 +372,12 @@ mod tests {
     async fn the_first_line_tells_the_repository() {
         let folder = tempfile::tempdir().unwrap();
         let mut log = log(folder.path());
-        log.append(at(), LineKind::SessionMeta, &json!({"id": "a"}));
+        log.append(timestamp(), LineKind::SessionMeta, &json!({"id": "a"}));
         let git = GitInfo {
             branch: Some("main".to_owned()),
             ..GitInfo::default()
         };
-        log.materialise(at(), Some(&git));
+        log.materialise(timestamp(), Some(&git));
         log.flush().await.unwrap();
         let text = std::fs::read_to_string(log.path()).unwrap();
         let expected = "\"payload\":{\"id\":\"a\",\"git\":{\"branch\":\"main\"}}}\n";
@@ -390,11 +390,11 @@ mod tests {
         let source = folder.path().join("source.jsonl");
         std::fs::write(&source, "{\"one\":1}\n{\"two\":2}\n{\"torn").unwrap();
         let mut log = log(folder.path());
-        log.append(at(), LineKind::SessionMeta, &json!({"id": "a"}));
+        log.append(timestamp(), LineKind::SessionMeta, &json!({"id": "a"}));
         log.append_copy(source, 20);
-        log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));
-        log.materialise(at(), None);
-        log.append(at(), LineKind::EventMsg, &json!({"type": "c"}));
+        log.append(timestamp(), LineKind::EventMsg, &json!({"type": "b"}));
+        log.materialise(timestamp(), None);
+        log.append(timestamp(), LineKind::EventMsg, &json!({"type": "c"}));
         log.flush().await.unwrap();
         let text = std::fs::read_to_string(log.path()).unwrap();
         let lines: Vec<_> = text.lines().collect();
@@ -408,11 +408,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("source.jsonl");
         let mut log = log(folder.path());
-        log.append(at(), LineKind::SessionMeta, &json!({"id": "a"}));
+        log.append(timestamp(), LineKind::SessionMeta, &json!({"id": "a"}));
         log.append_copy(source.clone(), 20);
-        log.materialise(at(), None);
+        log.materialise(timestamp(), None);
         assert!(log.flush().await.is_err());
-        log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));
+        log.append(timestamp(), LineKind::EventMsg, &json!({"type": "b"}));
         assert!(log.flush().await.is_err());
         std::fs::write(&source, "{\"one\":1}\n{\"two\":2}\n").unwrap();
         log.flush().await.unwrap();
@@ -430,7 +430,7 @@ mod tests {
         std::fs::write(&path, "{\"torn").unwrap();
         let mut log =
             RolloutLog::existing(RolloutWriter::start().unwrap(), RolloutPath::of_file(&path));
-        log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));
+        log.append(timestamp(), LineKind::EventMsg, &json!({"type": "b"}));
         log.flush().await.unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().next(), Some("{\"torn"));
@@ -443,14 +443,14 @@ mod tests {
         let blocker = folder.path().join("a");
         std::fs::write(&blocker, "a file where a folder should be").unwrap();
         let mut log = log(folder.path());
-        log.append(at(), LineKind::SessionMeta, &json!({"id": "a"}));
-        log.materialise(at(), None);
+        log.append(timestamp(), LineKind::SessionMeta, &json!({"id": "a"}));
+        log.materialise(timestamp(), None);
         assert!(matches!(
             log.flush().await,
             Err(RolloutWriteError::Io { .. })
         ));
         std::fs::remove_file(&blocker).unwrap();
-        log.append(at(), LineKind::EventMsg, &json!({"type": "b"}));
+        log.append(timestamp(), LineKind::EventMsg, &json!({"type": "b"}));
         log.flush().await.unwrap();
         let text = std::fs::read_to_string(log.path()).unwrap();
         assert_eq!(text.lines().count(), 2);

@@ -30,7 +30,7 @@ pub struct ScannedLine<'a> {
 }
 
 impl<'a> ScannedLine<'a> {
-    fn of(bytes: &'a [u8], offset: u64) -> Option<Self> {
+    fn parse(bytes: &'a [u8], offset: u64) -> Option<Self> {
         let bytes = bytes.trim_ascii();
         let start = LineStart::of(bytes);
         let is_skipped = bytes.is_empty() || is_mirrored(bytes, start);
@@ -199,7 +199,7 @@ fn scan_lines(
         filled += read_some(&mut input, &mut buffer[filled..])?;
         if filled == before {
             let rest = long.as_ref().map_or(&buffer[..filled], LongLine::bytes);
-            if let Some(line) = ScannedLine::of(rest, offset) {
+            if let Some(line) = ScannedLine::parse(rest, offset) {
                 is_blank = false;
                 let _ = take(line);
             }
@@ -220,7 +220,7 @@ fn scan_lines(
                 let length = long.length();
                 tracing::warn!(offset, length, "a line is too long and is not read");
             }
-            let line = ScannedLine::of(bytes, offset);
+            let line = ScannedLine::parse(bytes, offset);
             is_blank &= line.is_none() && whole.is_none();
             offset += length;
             taken = end;
@@ -251,7 +251,7 @@ mod tests {
 
     fn kind(line: &str) -> Option<(String, Option<String>)> {
         let bytes = line.as_bytes();
-        let (kind, payload) = ScannedLine::of(bytes, 0)?.kind()?;
+        let (kind, payload) = ScannedLine::parse(bytes, 0)?.kind()?;
         Some((kind.into_owned(), payload.map(Cow::into_owned)))
     }
 

@@ -26,7 +26,7 @@ pub(crate) struct HiddenNow {
 impl HiddenNow {
     /// Finds the files. Without a sandbox nothing is hidden that a person has not chosen to hide, and what only the person has
     /// chosen gives way to the choice of no sandbox if the system cannot hide files.
-    pub(crate) fn of(
+    pub(crate) fn find(
         policy: &ConfinementPolicy,
         policy_context: &PolicyContext,
         levels: EnforcementLevels,

@@ -191,7 +191,7 @@ impl NetworkLimits {
         commands: LimitedCommands,
         by_host: bool,
     ) -> NetworkMode {
-        let mut limits = self.of(commands).peekable();
+        let mut limits = self.for_commands(commands).peekable();
         if limits.peek().is_none() {
             return wanted;
         }
@@ -211,19 +211,21 @@ impl NetworkLimits {
     /// Whether any limit applies.
     #[must_use]
     pub fn apply(&self, commands: LimitedCommands) -> bool {
-        self.of(commands).next().is_some()
+        self.for_commands(commands).next().is_some()
     }
 
     /// What the limits say about hosts.
     #[must_use]
     pub fn hosts(&self, commands: LimitedCommands) -> HostPolicy {
-        let lists = self.of(commands).filter_map(|limit| limit.hosts.clone());
+        let lists = self
+            .for_commands(commands)
+            .filter_map(|limit| limit.hosts.clone());
         HostPolicy::new(lists.chain(self.allowing.iter().cloned()).collect())
     }
 
     /// Whether permissions in force open the network of their hosts.
     pub(crate) fn open_by_permissions(&self, commands: LimitedCommands) -> bool {
-        self.of(commands)
+        self.for_commands(commands)
             .any(|limit| limit.opens && limit.is_of_permissions())
     }
 
@@ -234,14 +236,14 @@ impl NetworkLimits {
         commands: LimitedCommands,
         by_host: impl FnOnce() -> bool,
     ) -> Option<String> {
-        self.of(commands).next()?;
+        self.for_commands(commands).next()?;
         let is_closing = |limit: &&HostLimit| limit.hosts.is_none();
-        let mut closing: Vec<_> = self.of(commands).filter(is_closing).collect();
+        let mut closing: Vec<_> = self.for_commands(commands).filter(is_closing).collect();
         let why = if closing.is_empty() {
             if by_host() {
                 return None;
             }
-            closing.extend(self.of(commands));
+            closing.extend(self.for_commands(commands));
             "this system cannot enforce that"
         } else {
             "this program cannot enforce that"
@@ -255,11 +257,11 @@ impl NetworkLimits {
     /// The settings that limit, in words; none if nothing does.
     #[must_use]
     pub fn settings(&self, commands: LimitedCommands) -> Option<String> {
-        self.of(commands).next()?;
-        Some(names(self.of(commands)))
+        self.for_commands(commands).next()?;
+        Some(names(self.for_commands(commands)))
     }
 
-    fn of(&self, commands: LimitedCommands) -> impl Iterator<Item = &HostLimit> {
+    fn for_commands(&self, commands: LimitedCommands) -> impl Iterator<Item = &HostLimit> {
         self.limits
             .iter()
             .filter(move |limit| limit.commands >= commands)

@@ -128,7 +128,7 @@ pub fn plan(
     let network = effective_network(policy, policy_context, levels.limits_hosts());
     let commands = policy.limited_commands();
     let limits = &policy_context.network_limits;
-    let hidden = HiddenNow::of(policy, policy_context, levels)?;
+    let hidden = HiddenNow::find(policy, policy_context, levels)?;
     let mut rules = match FileRules::of(policy, policy_context) {
         Some(rules) if rules.untrusted.contains(&policy_context.cwd) => {
             return Err(LaunchPlanError::WorkingFolder);

@@ -62,7 +62,7 @@ impl ScenarioPlayer {
             return refuse(refusal);
         }
         self.reply_number += 1;
-        let tools = OfferedTools::of(&request);
+        let tools = OfferedTools::from_request(&request);
         let mut response = ResponseBuilder::new(self.reply_number, &tools, self.scenario.pace);
         for step in &reply.steps {
             response.step(step);

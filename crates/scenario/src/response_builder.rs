@@ -13,7 +13,7 @@ use crate::sse;
 pub(crate) struct OfferedTools(Vec<(String, String)>);
 
 impl OfferedTools {
-    pub(crate) fn of(request: &Value) -> Self {
+    pub(crate) fn from_request(request: &Value) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let tools = request["tools"].as_array().into_iter().flatten();
         Self(

@@ -20,7 +20,7 @@ pub(crate) struct AgentCall {
 }
 
 impl AgentCall {
-    pub(crate) fn of(msg: &EventMsg) -> Option<Self> {
+    pub(crate) fn from_event(msg: &EventMsg) -> Option<Self> {
         let call = |id: &str, tool: &str, ended, event: &dyn Fn() -> Value| {
             let mut payload = event();
             let when = match ended {

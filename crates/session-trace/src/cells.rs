@@ -54,7 +54,7 @@ pub(crate) fn started(trace: &ThreadRecorder, turn: &str, cell: u64, call: &str,
 }
 
 pub(crate) fn answered(trace: &ThreadRecorder, turn: &str, answer: &CellAnswer<'_>) {
-    let (response, status) = (CellResponse::of(answer), status_of(answer.state));
+    let (response, status) = (CellResponse::from_answer(answer), status_of(answer.state));
     let cell = answer.cell;
     trace.record(turn, weight_of_items(answer.items), move |payloads| {
         Event::CodeCellInitialResponse {
@@ -66,7 +66,7 @@ pub(crate) fn answered(trace: &ThreadRecorder, turn: &str, answer: &CellAnswer<'
 }
 
 pub(crate) fn ended(trace: &ThreadRecorder, turn: &str, answer: &CellAnswer<'_>) {
-    let (response, status) = (CellResponse::of(answer), status_of(answer.state));
+    let (response, status) = (CellResponse::from_answer(answer), status_of(answer.state));
     let cell = answer.cell;
     trace.record(turn, weight_of_items(answer.items), move |payloads| {
         Event::CodeCellEnded {
@@ -118,7 +118,7 @@ enum CellOutput {
 }
 
 impl CellResponse {
-    fn of(answer: &CellAnswer<'_>) -> Self {
+    fn from_answer(answer: &CellAnswer<'_>) -> Self {
         let cell_id = answer.cell.to_string();
         let content_items = answer.items.to_vec();
         let response = match answer.state {

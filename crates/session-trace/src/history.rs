@@ -40,7 +40,7 @@ enum UnreadLines {
 
 impl UnreadHistory {
     /// The history of a thread; none if it has none, or too much.
-    pub(crate) fn of(thread: &StartingThread<'_>) -> Option<Self> {
+    pub(crate) fn for_thread(thread: &StartingThread<'_>) -> Option<Self> {
         let lines = match thread.history {
             StartingHistory::None => return None,
             StartingHistory::Lines(items) => UnreadLines::Items(items.to_vec()),

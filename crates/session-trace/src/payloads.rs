@@ -32,7 +32,7 @@ pub(crate) struct SessionMetadata {
 const ROOT: &str = "/root";
 
 impl SessionMetadata {
-    pub(crate) fn of(thread: &StartingThread<'_>) -> Self {
+    pub(crate) fn for_thread(thread: &StartingThread<'_>) -> Self {
         let config = thread.config;
         let (path, nickname, agent_role) = match &config.identity.source {
             SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
@@ -154,7 +154,7 @@ pub(crate) struct CommandBegan {
 }
 
 impl CommandBegan {
-    pub(crate) fn of(event: &ExecCommandBeginEvent, started_at_ms: i64) -> Self {
+    pub(crate) fn from_event(event: &ExecCommandBeginEvent, started_at_ms: i64) -> Self {
         let event = event.clone();
         Self {
             call_id: event.call_id,
@@ -197,7 +197,7 @@ pub(crate) struct CommandEnded {
 }
 
 impl CommandEnded {
-    pub(crate) fn of(event: &ExecCommandEndEvent, completed_at_ms: i64) -> Self {
+    pub(crate) fn from_event(event: &ExecCommandEndEvent, completed_at_ms: i64) -> Self {
         let event = event.clone();
         Self {
             call_id: event.call_id,

@@ -113,7 +113,7 @@ fn apply(change: &Value, to: &mut Value) {
 }
 
 impl SessionSettings {
-    pub(crate) fn of(thread: &StartingThread<'_>) -> Self {
+    pub(crate) fn for_thread(thread: &StartingThread<'_>) -> Self {
         Self::of_config(
             thread.config,
             !matches!(thread.history, StartingHistory::None),

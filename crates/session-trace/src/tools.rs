@@ -85,7 +85,7 @@ impl OpenCalls {
         item: &ResponseItem,
         place: Option<NestedPlace>,
     ) {
-        let Some(call) = DispatchedCall::of(item) else {
+        let Some(call) = DispatchedCall::from_item(item) else {
             return;
         };
         let (id, kind, weight) = (call.id.clone(), call.kind(), weight_of(item));
@@ -151,7 +151,7 @@ impl OpenCalls {
     }
 
     fn agent_event(&mut self, trace: &ThreadRecorder, turn: &str, msg: &EventMsg) {
-        let Some(call) = AgentCall::of(msg) else {
+        let Some(call) = AgentCall::from_event(msg) else {
             return;
         };
         let (id, payload) = (call.id, call.payload);
@@ -172,7 +172,7 @@ impl OpenCalls {
             let (id, kind) = (&begin.call_id, ToolKind::ExecCommand);
             let weight = begin.command.iter().map(String::len).sum();
             self.began(trace, turn, id, &kind, weight, || {
-                CommandBegan::of(begin, now_unix_ms())
+                CommandBegan::from_event(begin, now_unix_ms())
             });
         }
     }
@@ -191,7 +191,7 @@ impl OpenCalls {
         let weight = text.into_iter().map(String::len).sum::<usize>();
         let weight = weight + end.aggregated_output.size();
         self.runtime_ended(trace, turn, &end.call_id, status, weight, || {
-            CommandEnded::of(end, now_unix_ms())
+            CommandEnded::from_event(end, now_unix_ms())
         });
     }
 
@@ -370,7 +370,7 @@ struct DispatchedCall {
 }
 
 impl DispatchedCall {
-    fn of(item: &ResponseItem) -> Option<Self> {
+    fn from_item(item: &ResponseItem) -> Option<Self> {
         Some(match item {
             ResponseItem::FunctionCall {
                 name,

@@ -120,10 +120,14 @@ impl Traces {
 impl Observers for Traces {
     fn observe(&self, thread: &StartingThread<'_>) -> Option<Arc<dyn Observer>> {
         let (recorder, kind) = self.recorder(thread)?;
-        let metadata = SessionMetadata::of(thread);
+        let metadata = SessionMetadata::for_thread(thread);
         let process = Arc::clone(&self.process);
-        let root = (kind == TracedThread::Root)
-            .then(|| (SessionSettings::of(thread), UnreadHistory::of(thread)));
+        let root = (kind == TracedThread::Root).then(|| {
+            (
+                SessionSettings::for_thread(thread),
+                UnreadHistory::for_thread(thread),
+            )
+        });
         let session = Arc::new(match kind {
             TracedThread::ResumedAgent => SessionTrace::resume(recorder, thread.thread, process),
             _ => SessionTrace::begin(recorder, root, metadata, process),

@@ -106,7 +106,7 @@ fn read_plain_commands(script: &str) -> Option<Vec<SimpleCommand>> {
             ";" => joined = Connector::Next,
             _ => return None,
         }
-        let gap = NodeGap::of(script.get(read_to..node.start_byte())?)?;
+        let gap = NodeGap::parse(script.get(read_to..node.start_byte())?)?;
         let is_command = node.kind() == "command";
         if after_command && is_command && gap != NodeGap::Newline {
             return None;
@@ -114,7 +114,7 @@ fn read_plain_commands(script: &str) -> Option<Vec<SimpleCommand>> {
         after_command = is_command;
         read_to = node.end_byte();
     }
-    NodeGap::of(script.get(read_to..)?)?;
+    NodeGap::parse(script.get(read_to..)?)?;
     (!commands.is_empty()).then_some(commands)
 }
 
@@ -176,7 +176,7 @@ fn simple_command(node: Node<'_>, script: &str) -> Option<Vec<ShellWord>> {
         if words.is_empty() && (!word.is_fixed() || RESERVED.contains(&source)) {
             return None;
         }
-        let gap = NodeGap::of(script.get(read_to..child.start_byte())?)?;
+        let gap = NodeGap::parse(script.get(read_to..child.start_byte())?)?;
         if gap
             != (if words.is_empty() {
                 NodeGap::Nothing
@@ -216,7 +216,7 @@ enum NodeGap {
 
 impl NodeGap {
     /// `None` if the gap contains anything except blanks and newlines. A newline after a backslash counts as nothing.
-    fn of(text: &str) -> Option<Self> {
+    fn parse(text: &str) -> Option<Self> {
         let text = text.replace("\\\n", "");
         if !text.chars().all(|c| matches!(c, ' ' | '\t' | '\n')) {
             None

@@ -17,7 +17,7 @@ pub(crate) enum ShellKind {
 
 impl ShellKind {
     /// The kind of a program, if it is a shell whose calls are understood.
-    fn of(program: &str) -> Option<Self> {
+    fn from_program(program: &str) -> Option<Self> {
         let name = base_name(program);
         let is = |other: &str| name.eq_ignore_ascii_case(other);
         match name {
@@ -31,10 +31,10 @@ impl ShellKind {
 
 impl<'a> ShellCall<'a> {
     /// Recognizes only the exact form: a shell, its script flag, the script.
-    pub(crate) fn of<S: AsRef<str>>(argv: &'a [S]) -> Option<Self> {
+    pub(crate) fn from_argv<S: AsRef<str>>(argv: &'a [S]) -> Option<Self> {
         let words: Vec<&str> = argv.iter().map(AsRef::as_ref).collect();
         let (program, arguments) = words.split_first()?;
-        let shell = ShellKind::of(program)?;
+        let shell = ShellKind::from_program(program)?;
         let (flag, script) = match (shell, arguments) {
             (ShellKind::Posix, [flag @ ("-lc" | "-c"), script])
             | (ShellKind::Cmd, [flag @ "/c", script]) => (*flag, *script),
@@ -54,7 +54,7 @@ impl<'a> ShellCall<'a> {
 
     /// The script, if the shell is POSIX-like.
     pub(crate) fn posix_script<S: AsRef<str>>(argv: &'a [S]) -> Option<&'a str> {
-        Self::of(argv)
+        Self::from_argv(argv)
             .filter(|call| call.shell == ShellKind::Posix)
             .map(|call| call.script)
     }
@@ -62,24 +62,24 @@ impl<'a> ShellCall<'a> {
 
 /// The script of a shell call.
 pub fn shell_script<S: AsRef<str>>(argv: &[S]) -> Option<&str> {
-    ShellCall::of(argv).map(|call| call.script)
+    ShellCall::from_argv(argv).map(|call| call.script)
 }
 
 /// The program and the flag of a call of a POSIX-like shell.
 pub fn posix_shell<S: AsRef<str>>(argv: &[S]) -> Option<(&str, &str)> {
-    let call = ShellCall::of(argv).filter(|call| call.shell == ShellKind::Posix)?;
+    let call = ShellCall::from_argv(argv).filter(|call| call.shell == ShellKind::Posix)?;
     Some((argv.first()?.as_ref(), call.flag))
 }
 
 /// Whether [`shell_call`] knows how this program takes a script.
 pub fn is_shell(program: &str) -> bool {
-    ShellKind::of(program).is_some()
+    ShellKind::from_program(program).is_some()
 }
 
 /// The call of a shell with a script. A login shell reads the user's startup files; `cmd` has none. Unknown shells are
 /// called like POSIX ones.
 pub fn shell_call(shell: &str, script: &str, login: bool) -> Vec<String> {
-    let flags: &[&str] = match (ShellKind::of(shell), login) {
+    let flags: &[&str] = match (ShellKind::from_program(shell), login) {
         (Some(ShellKind::Power), true) => &["-Command"],
         (Some(ShellKind::Power), false) => &["-NoProfile", "-Command"],
         (Some(ShellKind::Cmd), _) => &["/c"],
@@ -112,7 +112,8 @@ pub fn shell_call_without_startup_files(shell: &str, script: &str) -> Vec<String
 
 /// The call as it is started. Windows PowerShell writes in the code page of the console unless it is told otherwise.
 pub fn with_utf8_output(mut argv: Vec<String>) -> Vec<String> {
-    let is_powershell = ShellCall::of(&argv).is_some_and(|call| call.shell == ShellKind::Power);
+    let is_powershell =
+        ShellCall::from_argv(&argv).is_some_and(|call| call.shell == ShellKind::Power);
     if let Some(script) = argv.last_mut().filter(|_| is_powershell) {
         script.insert_str(0, POWERSHELL_UTF8);
     }

@@ -8,7 +8,7 @@ use crate::reachable::reachable_commands;
 
 /// Whether the call, or any command found in it, is dangerous.
 pub fn is_dangerous(argv: &[String]) -> bool {
-    let script_is_dangerous = ShellCall::of(argv).is_some_and(|call| match call.shell {
+    let script_is_dangerous = ShellCall::from_argv(argv).is_some_and(|call| match call.shell {
         ShellKind::Posix => false,
         ShellKind::Power => forced_removal(call.script, &POWERSHELL_REMOVAL, &["-force"]),
         ShellKind::Cmd => cmd_removal(call.script),

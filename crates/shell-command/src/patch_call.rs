@@ -26,7 +26,7 @@ pub fn patch_call(argv: &[String]) -> Option<PatchCall> {
             directory: None,
         });
     }
-    from_script(ShellCall::of(argv)?.script)
+    from_script(ShellCall::from_argv(argv)?.script)
 }
 
 fn is_apply_patch(program: &str) -> bool {

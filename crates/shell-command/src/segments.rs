@@ -76,7 +76,7 @@ fn is_inert_body(body: &str) -> bool {
 
 /// A canonical form that is equal for equivalent calls, for storing approvals.
 pub fn canonical_command(argv: &[String]) -> Vec<String> {
-    let Some(call) = ShellCall::of(argv) else {
+    let Some(call) = ShellCall::from_argv(argv) else {
         return argv.to_vec();
     };
     let script = call.script.to_owned();

@@ -401,7 +401,7 @@ impl Reading {
     fn answer(&self, message: Value) {
         let text = format!("{} {}", self.number, message);
         let purpose = xxhash_rust::xxh3::xxh3_64(text.as_bytes());
-        let mut random = SeededRandom::of(self.seed, purpose);
+        let mut random = SeededRandom::for_purpose(self.seed, purpose);
         let decision = match random.below(8) {
             0 => json!("decline"),
             1 => json!("cancel"),

@@ -78,7 +78,7 @@ pub(crate) fn run(request: ProcessRequest) -> ! {
     if request.engine == 0 {
         record::add(RecordKind::Phase, request.phase as u64, "");
     }
-    let mut random = SeededRandom::of(seed, 20 + request.engine as u64);
+    let mut random = SeededRandom::for_purpose(seed, 20 + request.engine as u64);
     let workers = if random.chance(1, 4) {
         2 + random.below(2)
     } else {

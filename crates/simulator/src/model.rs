@@ -85,7 +85,7 @@ impl SimulatedModel {
         let count = requests.entry(message.clone()).or_default();
         *count += 1;
         let purpose = xxhash_rust::xxh3::xxh3_64(message.as_bytes());
-        let random = SeededRandom::of(self.seed ^ purpose, *count);
+        let random = SeededRandom::for_purpose(self.seed ^ purpose, *count);
         (random, *count, message)
     }
 }

@@ -205,7 +205,7 @@ impl Plan {
     /// The simulation of a seed.
     #[must_use]
     pub(crate) fn of_seed(seed: u64) -> Self {
-        let mut random = SeededRandom::of(seed, 10);
+        let mut random = SeededRandom::for_purpose(seed, 10);
         let count = if random.chance(1, 4) { 8 } else { 3 };
         let clients = (0..=random.below(count))
             .map(|_| client(&mut random))
@@ -269,7 +269,7 @@ impl Plan {
     /// The same with a disk that is full for a while.
     #[must_use]
     pub(crate) fn with_full_disk(mut self) -> Self {
-        let mut random = SeededRandom::of(self.seed, 30);
+        let mut random = SeededRandom::for_purpose(self.seed, 30);
         let (after, count) = (random.below(11), random.below(11));
         self.full_disk = Some(FullDisk {
             after: random.below(1 << after),
@@ -281,7 +281,7 @@ impl Plan {
     /// The same with power cuts in place of kills, at least one.
     #[must_use]
     pub(crate) fn with_power_cuts(mut self) -> Self {
-        let mut random = SeededRandom::of(self.seed, 31);
+        let mut random = SeededRandom::for_purpose(self.seed, 31);
         if self.kills.is_empty() {
             self.kills.push(kill(&mut random));
         }
@@ -292,7 +292,7 @@ impl Plan {
     /// The same with two processes, each with at least one client.
     #[must_use]
     pub(crate) fn with_two_engines(mut self) -> Self {
-        let mut random = SeededRandom::of(self.seed, 32);
+        let mut random = SeededRandom::for_purpose(self.seed, 32);
         while self.clients.len() < 2 {
             self.clients.push(client(&mut random));
         }
@@ -344,7 +344,7 @@ impl Plan {
     /// When a process of a phase is killed, if it is the one.
     #[must_use]
     pub(crate) fn kill(&self, phase: usize, engine: usize) -> Option<Kill> {
-        let mut random = SeededRandom::of(self.seed, 60 + phase as u64);
+        let mut random = SeededRandom::for_purpose(self.seed, 60 + phase as u64);
         let killed = random.below(self.engines(phase) as u64) as usize;
         self.kills.get(phase).copied().filter(|_| killed == engine)
     }

@@ -39,7 +39,8 @@ impl Processes for SimulatedPrograms {
         let line = words.join(" ");
         let started = json!({ "command": line, "plan": format!("{:?}", launch.plan) });
         record::add(RecordKind::Program, 0, &started.to_string());
-        let mut random = SeededRandom::of(self.seed, xxhash_rust::xxh3::xxh3_64(line.as_bytes()));
+        let mut random =
+            SeededRandom::for_purpose(self.seed, xxhash_rust::xxh3::xxh3_64(line.as_bytes()));
         Box::pin(async move {
             tokio::time::sleep(Duration::from_millis(random.below(20))).await;
             if random.chance(1, 20) {

@@ -158,7 +158,7 @@ impl ThreadState {
         &self,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
-        self.with(|connection| {
+        self.with_connection(|connection| {
             let begun = connection.transaction_with_behavior(TransactionBehavior::Immediate);
             let transaction = begun.map_err(StateError::from)?;
             let outcome = work(&transaction)?;
@@ -176,7 +176,7 @@ impl ThreadState {
         if !self.has_data() {
             return Ok(empty);
         }
-        self.with(|connection| work(connection))
+        self.with_connection(|connection| work(connection))
     }
 
     fn has_data(&self) -> bool {
@@ -184,7 +184,7 @@ impl ThreadState {
         self.path.exists() || *self.has_sources.get_or_init(has_sources)
     }
 
-    fn with<T, E: From<StateError>>(
+    fn with_connection<T, E: From<StateError>>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, E>,
     ) -> Result<T, E> {

@@ -40,17 +40,19 @@ impl FactsBuilder<'_> {
 
     pub(crate) fn line(&mut self, line: &[u8]) {
         match kind_of(line) {
-            LineType::Meta => self.with(line, Self::meta),
-            LineType::Context => self.with(line, Self::context),
-            LineType::Settings => self.with(line, Self::settings),
-            LineType::UserMessage if self.wants_message() => self.with(line, Self::user_message),
-            LineType::Item if self.wants_message() => self.with(line, Self::item),
-            LineType::CallOutput if self.facts.preview.is_none() => {
-                self.with(line, Self::call_output);
+            LineType::Meta => self.read_payload(line, Self::meta),
+            LineType::Context => self.read_payload(line, Self::context),
+            LineType::Settings => self.read_payload(line, Self::settings),
+            LineType::UserMessage if self.wants_message() => {
+                self.read_payload(line, Self::user_message)
             }
-            LineType::Name => self.with(line, Self::name),
+            LineType::Item if self.wants_message() => self.read_payload(line, Self::item),
+            LineType::CallOutput if self.facts.preview.is_none() => {
+                self.read_payload(line, Self::call_output);
+            }
+            LineType::Name => self.read_payload(line, Self::name),
             LineType::InheritedEnds => self.inherited_ends(),
-            LineType::Goal if self.facts.preview.is_none() => self.with(line, Self::goal),
+            LineType::Goal if self.facts.preview.is_none() => self.read_payload(line, Self::goal),
             LineType::UserMessage
             | LineType::Item
             | LineType::CallOutput
@@ -59,7 +61,7 @@ impl FactsBuilder<'_> {
         }
     }
 
-    fn with<'l, P: Deserialize<'l>>(&mut self, line: &'l [u8], take: fn(&mut Self, P)) {
+    fn read_payload<'l, P: Deserialize<'l>>(&mut self, line: &'l [u8], take: fn(&mut Self, P)) {
         if let Ok(LinePayload { payload }) = serde_json::from_slice(line) {
             take(self, payload);
         }

@@ -59,7 +59,7 @@ pub(crate) fn read_row(
     file: String,
 ) -> io::Result<ThreadRow> {
     let opened = codex_regular_file::open(path)?;
-    let stamp = FileStamp::of(&opened.metadata()?);
+    let stamp = FileStamp::from_metadata(&opened.metadata()?);
     let mut builder = FactsBuilder {
         thread: id,
         facts: ThreadFacts::default(),
@@ -98,7 +98,7 @@ pub(crate) fn read_row(
 /// Updates a row from what was added to its file. Reads the whole file if it was replaced.
 pub(crate) fn update_row(path: &Path, row: ThreadRow) -> io::Result<ThreadRow> {
     let mut opened = codex_regular_file::open(path)?;
-    let stamp = FileStamp::of(&opened.metadata()?);
+    let stamp = FileStamp::from_metadata(&opened.metadata()?);
     let only_added = row.facts.preview.is_some()
         && stamp.size >= row.scanned
         && row.scanned > 0

@@ -121,7 +121,7 @@ pub(crate) fn refresh(
 ) -> rusqlite::Result<bool> {
     let path = folder_path(home, folder).join(file);
     let stamp = match path.metadata() {
-        Ok(metadata) => FileStamp::of(&metadata),
+        Ok(metadata) => FileStamp::from_metadata(&metadata),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             remove(home, database, folder, file, id)?;
             return Ok(true);

@@ -88,7 +88,7 @@ pub(crate) struct FileStamp {
 }
 
 impl FileStamp {
-    pub(crate) fn of(metadata: &std::fs::Metadata) -> Self {
+    pub(crate) fn from_metadata(metadata: &std::fs::Metadata) -> Self {
         let modified = metadata.modified().ok();
         let since = modified.and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
         Self {

@@ -91,7 +91,7 @@ impl SearchTerm {
     /// The same with the white space of the text, which counts.
     #[must_use]
     pub fn matches_as_written(&self, text: &str) -> Vec<TextMatch> {
-        let shown = ShownText::of(text);
+        let shown = ShownText::from_text(text);
         let found = shown.matches(&self.0);
         found.map(|range| shown.match_at(&range)).collect()
     }
@@ -112,10 +112,10 @@ struct ShownText {
 
 impl ShownText {
     fn in_one_line(text: &str) -> Self {
-        Self::of(&in_one_line(text))
+        Self::from_text(&in_one_line(text))
     }
 
-    fn of(text: &str) -> Self {
+    fn from_text(text: &str) -> Self {
         let chars: Vec<char> = text.chars().collect();
         let (mut form, mut starts) = (String::new(), Vec::with_capacity(chars.len()));
         for letter in &chars {

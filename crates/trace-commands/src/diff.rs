@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &TraceDiffArguments, console: &mut Console<'_>) -> 
     report_damage(console, &left.problems, Some("A"));
     report_damage(console, &right.problems, Some("B"));
     let is_damaged = left.problems.is_damaged() || right.problems.is_damaged();
-    let comparison = RunComparison::of(&left.trace, &right.trace);
+    let comparison = RunComparison::compare(&left.trace, &right.trace);
     if let Some(page) = &arguments.page {
         let names = [&arguments.a, &arguments.b].map(|path| path.display().to_string());
         let written = write_output(console, &OutputFile::named(page), |out| {

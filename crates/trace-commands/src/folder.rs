@@ -128,7 +128,7 @@ fn bundles(folder: Option<PathBuf>) -> anyhow::Result<Vec<BundleEntry>> {
 fn list(arguments: ListArguments, console: &mut Console<'_>) -> anyhow::Result<TraceOutcome> {
     let mut outcome = TraceOutcome::Done;
     for entry in bundles(arguments.folder)?.iter().rev() {
-        let summary = match BundleSummary::of(entry) {
+        let summary = match BundleSummary::read(entry) {
             Ok(summary) => summary,
             Err(error) => {
                 console.error(&error.into());

@@ -72,7 +72,7 @@ impl BundleSummary {
     ///
     /// # Errors
     /// The manifest cannot be read, or the packed file is damaged. Invalid lines of the log are skipped.
-    pub fn of(entry: &BundleEntry) -> Result<Self, TraceFolderError> {
+    pub fn read(entry: &BundleEntry) -> Result<Self, TraceFolderError> {
         if entry.is_packed {
             Self::of_packed(&entry.path)
         } else {

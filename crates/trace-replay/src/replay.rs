@@ -90,7 +90,7 @@ pub struct Replayed {
 /// The working folder of a recorded session; none if the bundle does not say.
 #[must_use]
 pub fn working_folder(recording: &Recording) -> Option<PathBuf> {
-    let settings = Script::of(recording).settings?;
+    let settings = Script::from_recording(recording).settings?;
     Some(settings.cwd().to_owned())
 }
 
@@ -102,7 +102,7 @@ pub async fn replay(
     recording: Recording,
     options: ReplayOptions,
 ) -> Result<Outcome, ReplayFailure> {
-    let mut script = Script::of(&recording);
+    let mut script = Script::from_recording(&recording);
     if let Some(turn) = options.until
         && !script.cut_after(turn)
     {

@@ -61,7 +61,7 @@ pub(crate) struct ScriptedInput {
 }
 
 impl Script {
-    pub(crate) fn of(recording: &Recording) -> Self {
+    pub(crate) fn from_recording(recording: &Recording) -> Self {
         let events = before_gap(recording.events());
         let mut script = Self {
             settings: None,

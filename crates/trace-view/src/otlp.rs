@@ -150,7 +150,7 @@ impl<'t> Exporter<'t> {
             first_calls,
             last_calls,
             events: SpanEvents::read(trace, bundle, contents),
-            payloads: BundlePayloads::of(bundle),
+            payloads: BundlePayloads::in_bundle(bundle),
             contents: match contents {
                 Contents::Include => Some(MessageWriter::new(trace)),
                 Contents::Omit => None,

@@ -65,7 +65,7 @@ impl Tracks {
         Self { processes, tracks }
     }
 
-    fn of(&self, span: &Span<'_>) -> (usize, usize) {
+    fn ids_of(&self, span: &Span<'_>) -> (usize, usize) {
         let track = (span.thread, span.kind, span.lane);
         (
             self.processes
@@ -115,7 +115,7 @@ fn micros(timeline: &Timeline<'_>, unix_ms: i64) -> i64 {
 }
 
 fn slice(timeline: &Timeline<'_>, tracks: &Tracks, span: &Span<'_>) -> Value {
-    let (pid, tid) = tracks.of(span);
+    let (pid, tid) = tracks.ids_of(span);
     let start = micros(timeline, span.window.started_at_unix_ms);
     // A slice of no length cannot be clicked, and no flow can hold on to it.
     let duration = (micros(timeline, timeline.end_of(span)) - start).max(1);
@@ -172,7 +172,7 @@ fn flow(timeline: &Timeline<'_>, tracks: &Tracks, number: usize) -> [Value; 2] {
     let edge = &timeline.edges[number];
     let end = |phase: &str, span: SpanIndex, at: i64| {
         let span = &timeline.spans[span];
-        let (pid, tid) = tracks.of(span);
+        let (pid, tid) = tracks.ids_of(span);
         // An arrow holds on to the slice that is open at its time.
         let at = at.clamp(span.window.started_at_unix_ms, timeline.end_of(span));
         json!({

@@ -273,7 +273,7 @@ fn window_of(trace: &RolloutTrace, terminal: &TerminalSession) -> ExecutionWindo
 
 impl<'t> Span<'t> {
     /// The span of something, without its place among the others.
-    pub(crate) fn of(subject: Subject<'t>, trace: &RolloutTrace) -> Self {
+    pub(crate) fn for_subject(subject: Subject<'t>, trace: &RolloutTrace) -> Self {
         let (kind, id, name) = match subject {
             Subject::Thread(thread) => (
                 SpanKind::Thread,
@@ -345,7 +345,9 @@ fn collect(trace: &RolloutTrace) -> Vec<Span<'_>> {
         .chain(trace.tool_calls.values().map(Subject::Tool))
         .chain(trace.terminal_operations.values().map(Subject::Command))
         .chain(trace.terminal_sessions.values().map(Subject::Terminal));
-    let mut spans: Vec<Span<'_>> = subjects.map(|subject| Span::of(subject, trace)).collect();
+    let mut spans: Vec<Span<'_>> = subjects
+        .map(|subject| Span::for_subject(subject, trace))
+        .collect();
     spans.sort_by(|a, b| {
         let order = a.order().cmp(&b.order());
         order.then_with(|| a.id.cmp(&b.id))

@@ -174,7 +174,8 @@ impl Catalogue {
 
     /// Reads what [`Self::text`] wrote.
     pub fn read(text: &[u8]) -> Result<Self, CatalogueError> {
-        let read = serde_json::from_slice(text).map_err(CatalogueError::of("the catalogue"));
+        let read =
+            serde_json::from_slice(text).map_err(CatalogueError::for_document("the catalogue"));
         let Written {
             methods,
             definitions,

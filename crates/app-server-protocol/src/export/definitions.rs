@@ -30,9 +30,9 @@ pub(super) fn define_all(methods: &[Method]) -> BTreeMap<String, Value> {
 /// The JSON-RPC messages, whatever their method.
 pub(super) fn message_types() -> Vec<TypeReference> {
     [
-        TypeReference::of::<rpc::RequestId>(),
-        TypeReference::of::<rpc::Message<'_>>(),
-        TypeReference::of::<rpc::TraceContext>(),
+        TypeReference::for_type::<rpc::RequestId>(),
+        TypeReference::for_type::<rpc::Message<'_>>(),
+        TypeReference::for_type::<rpc::TraceContext>(),
     ]
     .into_iter()
     .flatten()

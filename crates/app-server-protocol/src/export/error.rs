@@ -31,7 +31,7 @@ pub enum CatalogueError {
 }
 
 impl CatalogueError {
-    pub(super) fn of(what: &'static str) -> impl Fn(serde_json::Error) -> Self {
+    pub(super) fn for_document(what: &'static str) -> impl Fn(serde_json::Error) -> Self {
         move |source| Self::Unreadable { what, source }
     }
 

@@ -92,7 +92,7 @@ impl From<MemberForm> for String {
 
 impl Forms {
     pub(super) fn read() -> Result<Self, CatalogueError> {
-        serde_json::from_str(TABLE).map_err(CatalogueError::of("the forms of members"))
+        serde_json::from_str(TABLE).map_err(CatalogueError::for_document("the forms of members"))
     }
 
     /// Checks that every name is one of a type and of a member of it, or of a method.
@@ -141,7 +141,7 @@ impl Forms {
     }
 
     /// The form of a member in the types of a release; none where it is as ours. An empty path stands for the type.
-    pub(super) fn of(&self, ty: &str, path: &str, release: Release) -> Option<&MemberForm> {
+    pub(super) fn for_member(&self, ty: &str, path: &str, release: Release) -> Option<&MemberForm> {
         if release == Release::OWN {
             return None;
         }
@@ -201,7 +201,7 @@ mod tests {
         let form = |path, release| {
             let release = Release::parse(release).unwrap();
             forms
-                .of("T", path, release)
+                .for_member("T", path, release)
                 .map(|form| String::from(form.clone()))
         };
         assert_eq!(form("a", "0.117"), None);

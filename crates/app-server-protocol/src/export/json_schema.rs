@@ -113,7 +113,7 @@ impl<'a> Definitions<'a> {
         let mut texts = BTreeMap::new();
         let mut references = BTreeMap::new();
         for name in schemas.selection.names() {
-            let schema = SchemaText::of(schemas.schema(name));
+            let schema = SchemaText::from_schema(schemas.schema(name));
             let text = format!("{name:?}: {}", to_text(&schema).trim_end());
             texts.insert(name, indented(&text));
             let mut direct = BTreeSet::new();
@@ -131,7 +131,7 @@ impl<'a> Definitions<'a> {
 
     /// One type, with the definitions of all that it refers to.
     fn type_file(&self, name: &str) -> String {
-        let own = SchemaText::of(self.schemas.schema(name));
+        let own = SchemaText::from_schema(self.schemas.schema(name));
         self.append(to_text(&TypeText { name, own }), &self.reached_from(name))
     }
 
@@ -239,7 +239,7 @@ struct SchemaText<'a> {
 }
 
 impl<'a> SchemaText<'a> {
-    fn of(schema: &'a Value) -> Self {
+    fn from_schema(schema: &'a Value) -> Self {
         let layout = None;
         Self { schema, layout }
     }
@@ -284,8 +284,8 @@ impl Serialize for TypeText<'_> {
         let (dialect, name) = (Value::from(DIALECT), Value::from(self.name));
         let is_title = |key: &str| key == "title";
         let own_title = self.own.members().find(|(key, _)| is_title(key));
-        let title = own_title.unwrap_or(("title", SchemaText::of(&name)));
-        let first = [("$schema", SchemaText::of(&dialect)), title];
+        let title = own_title.unwrap_or(("title", SchemaText::from_schema(&name)));
+        let first = [("$schema", SchemaText::from_schema(&dialect)), title];
         let others = self.own.members().filter(|(key, _)| !is_title(key));
         serializer.collect_map(first.into_iter().chain(others))
     }

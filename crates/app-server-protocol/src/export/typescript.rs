@@ -197,7 +197,7 @@ impl TypeFile {
             forms: context.forms,
             scalars: context
                 .forms
-                .of(name, "", context.request.release)
+                .for_member(name, "", context.request.release)
                 .map_or(ScalarForm::Usual, |form| form.scalars),
             sent_by_server: context.sent_by_server.contains(name),
             sent_by_client: context.sent_by_client.contains(name),
@@ -353,7 +353,7 @@ impl Printer<'_> {
             Some(variant) => format!("{variant}.{}", field.name),
             None => field.name.clone(),
         };
-        let form = self.forms.of(self.ty, &path, self.release);
+        let form = self.forms.for_member(self.ty, &path, self.release);
         if let Some(form) = form.filter(|_| self.objects == 0) {
             return form.clone();
         }

@@ -94,7 +94,8 @@ struct UnusedMember {
 
 impl UnusedParts {
     pub(super) fn read() -> Result<Self, CatalogueError> {
-        serde_json::from_str(TABLE).map_err(CatalogueError::of("the parts that are not used"))
+        serde_json::from_str(TABLE)
+            .map_err(CatalogueError::for_document("the parts that are not used"))
     }
 
     /// Checks that a name of these tables is one of a type, and that it does not compile when the type has another one.

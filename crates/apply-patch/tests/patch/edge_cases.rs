@@ -16,7 +16,7 @@ type FileAccess<'a> = &'a [(&'a str, &'a str)];
 /// resulting content of the folder.
 #[track_caller]
 fn applies(before: FileAccess<'_>, body: &str, summary: &str, after: FileAccess<'_>) {
-    let folder = Folder::with(before);
+    let folder = Folder::with_files(before);
     let verified = folder.verify(body).map(|plan| plan.success_text());
     let output = folder.program(body);
     assert_eq!(output.stderr, "", "{body}");
@@ -37,7 +37,7 @@ fn fails(before: FileAccess<'_>, body: &str, text: &str) {
 
 #[track_caller]
 fn fails_raw(before: FileAccess<'_>, text: &str, expected: &str) {
-    let folder = Folder::with(before);
+    let folder = Folder::with_files(before);
     let untouched = folder.tree();
     let output = folder.program_raw(text);
     let expected = as_said_here(expected);
@@ -49,7 +49,7 @@ fn fails_raw(before: FileAccess<'_>, text: &str, expected: &str) {
 #[track_caller]
 fn tool_fails(before: FileAccess<'_>, body: &str, text: &str) {
     let expected = as_said_here(text);
-    assert_eq!(Folder::with(before).tool_error(body), expected);
+    assert_eq!(Folder::with_files(before).tool_error(body), expected);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn no_hunks() {
         "*** Begin Patch\n*** End Patch",
         "No files were modified.",
     );
-    let folder = Folder::with(&[]);
+    let folder = Folder::with_files(&[]);
     let empty = codex_apply_patch::Patch::parse("*** Begin Patch\n*** End Patch").unwrap();
     let error = empty
         .verify(
@@ -76,7 +76,7 @@ fn no_hunks() {
 
 #[test]
 fn the_command_line() {
-    let folder = Folder::with(&[]);
+    let folder = Folder::with_files(&[]);
     let run = |arguments: &[&str], stdin: &[u8]| {
         run_program(arguments.iter().map(OsString::from), stdin, &folder.path())
     };
@@ -107,7 +107,7 @@ fn an_argument_that_is_not_text() {
     let output = run_program(
         [bad].into_iter(),
         std::io::empty(),
-        &Folder::with(&[]).path(),
+        &Folder::with_files(&[]).path(),
     );
     assert_eq!(output.exit_code, 1);
     assert_eq!(
@@ -140,7 +140,7 @@ fn markers() {
         "*** Delete File: ",
         &format!("Invalid patch hunk on line 2: '*** Delete File:' {HEADER_HELP}"),
     );
-    let folder = Folder::with(&[]);
+    let folder = Folder::with_files(&[]);
     let blanks = "\n  *** Begin Patch  \n  *** Add File:  a.txt  \n+a\n *** End Patch \n\n";
     assert_eq!(folder.program_raw(blanks).exit_code, 0);
     assert_eq!(folder.tree(), tree(&[("a.txt", "a\n")]));
@@ -150,7 +150,7 @@ fn markers() {
 fn heredoc_wrappers() {
     let inner = patch("*** Add File: a.txt\n+a");
     for tag in ["<<EOF", "<<'EOF'", "<<\"EOF\""] {
-        let folder = Folder::with(&[]);
+        let folder = Folder::with_files(&[]);
         let output = folder.program_raw(&format!("{tag}\n{inner}\nEOF"));
         assert_eq!(output.exit_code, 0, "{tag}: {}", output.stderr);
         assert_eq!(folder.tree(), tree(&[("a.txt", "a\n")]));
@@ -193,7 +193,7 @@ fn add() {
 
 #[test]
 fn add_with_an_absolute_path() {
-    let (folder, other) = (Folder::with(&[]), Folder::with(&[]));
+    let (folder, other) = (Folder::with_files(&[]), Folder::with_files(&[]));
     let file = other.path().join("x.txt");
     let output = folder.program(&format!("*** Add File: {}\n+x", file.display()));
     assert_eq!(output.exit_code, 0);
@@ -265,7 +265,7 @@ fn update_of_what_cannot_be_read() {
             "apply_patch verification failed: Failed to read file to update ~/a.txt: {missing}"
         ),
     );
-    let folder = Folder::with(&[]);
+    let folder = Folder::with_files(&[]);
     folder.write("a.txt", [b'x', 0xff]);
     let not_text = "stream did not contain valid UTF-8";
     assert_eq!(
@@ -433,7 +433,7 @@ fn moves() {
         &[("b.txt", "x\n"), ("c.txt", "old\n")],
     );
     for same in ["a.txt", "./a.txt", "no/../a.txt"] {
-        let folder = Folder::with(&[("a.txt", "x\n")]);
+        let folder = Folder::with_files(&[("a.txt", "x\n")]);
         let output = folder.program(&update(&format!("*** Move to: {same}\n-x\n+y")));
         assert_eq!(
             output.stdout,

@@ -39,7 +39,7 @@ fn update(diff: &str, move_path: Option<PathBuf>) -> ChangeKind {
 
 #[test]
 fn changes_are_sorted_and_complete() {
-    let folder = Folder::with(&[("b", "gone\n"), ("c", "1\n2\n3\n4\n"), ("m", "x\n")]);
+    let folder = Folder::with_files(&[("b", "gone\n"), ("c", "1\n2\n3\n4\n"), ("m", "x\n")]);
     let body = "*** Update File: m\n*** Move to: d/m\n-x\n+y\n*** Update File: c\n-2\n+two\n\
                 *** Delete File: b\n*** Add File: a\n+new";
     let at = |name: &str| folder.path().join(name);
@@ -72,7 +72,7 @@ fn changes_are_sorted_and_complete() {
 
 #[test]
 fn a_file_named_twice_shows_its_net_change() {
-    let folder = Folder::with(&[("a", "x\n")]);
+    let folder = Folder::with_files(&[("a", "x\n")]);
     for (body, expected) in [
         (
             "*** Update File: a\n-x\n+y\n*** Update File: a\n-y\n+z",
@@ -104,14 +104,14 @@ fn a_file_named_twice_shows_its_net_change() {
 
 #[test]
 fn a_move_onto_itself_is_an_update() {
-    let folder = Folder::with(&[("a", "x\n")]);
+    let folder = Folder::with_files(&[("a", "x\n")]);
     let changes = shown(&folder, "*** Update File: a\n*** Move to: no/../a\n-x\n+y");
     assert_eq!(changes[0].kind, update("@@ -1 +1 @@\n-x\n+y\n", None));
 }
 
 #[test]
 fn a_move_back_and_forth_is_an_update() {
-    let folder = Folder::with(&[("a", "x\n")]);
+    let folder = Folder::with_files(&[("a", "x\n")]);
     let body =
         "*** Update File: a\n*** Move to: b\n-x\n+y\n*** Update File: b\n*** Move to: a\n-y\n+z";
     let plan = folder.verify(body).unwrap();
@@ -131,7 +131,10 @@ mod links {
 
     #[test]
     fn every_touched_path_is_a_real_one() {
-        let (inside, outside) = (Folder::with(&[("a", "x\n")]), Folder::with(&[("o", "x\n")]));
+        let (inside, outside) = (
+            Folder::with_files(&[("a", "x\n")]),
+            Folder::with_files(&[("o", "x\n")]),
+        );
         let (here, there) = (inside.path(), outside.path());
         symlink(&there, here.join("out")).unwrap();
         symlink(there.join("o"), here.join("file")).unwrap();
@@ -162,7 +165,7 @@ mod links {
 
     #[test]
     fn links_stay_or_go_as_the_patch_means() {
-        let folder = Folder::with(&[("target", "x\n")]);
+        let folder = Folder::with_files(&[("target", "x\n")]);
         symlink("target", folder.path().join("link")).unwrap();
         assert_eq!(folder.program("*** Update File: link\n-x\n+y").exit_code, 0);
         assert_eq!(
@@ -193,7 +196,7 @@ mod links {
 
     #[test]
     fn a_circle_of_links_is_an_error() {
-        let folder = Folder::with(&[]);
+        let folder = Folder::with_files(&[]);
         symlink("b", folder.path().join("a")).unwrap();
         symlink("a", folder.path().join("b")).unwrap();
         let output = folder.program("*** Add File: a\n+x");
@@ -206,8 +209,8 @@ mod links {
     #[test]
     fn a_link_that_appears_after_verifying_stops_the_patch() {
         let (inside, outside) = (
-            Folder::with(&[("d/a", "x\n")]),
-            Folder::with(&[("a", "x\n")]),
+            Folder::with_files(&[("d/a", "x\n")]),
+            Folder::with_files(&[("a", "x\n")]),
         );
         let plan = inside.verify("*** Update File: d/a\n-x\n+y").unwrap();
         fs::remove_dir_all(inside.path().join("d")).unwrap();
@@ -226,7 +229,7 @@ mod links {
     fn a_link_that_comes_and_goes_leads_nowhere() {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         use std::sync::atomic::{AtomicBool, Ordering};
-        let folder = Folder::with(&[("outside/kept", "")]);
+        let folder = Folder::with_files(&[("outside/kept", "")]);
         let path = |name: &str| folder.path().join(name);
         symlink(path("outside"), path("link")).unwrap();
         fs::create_dir(path("d")).unwrap();
@@ -256,7 +259,7 @@ mod links {
 
     #[test]
     fn another_hard_link_keeps_the_old_content() {
-        let (inside, outside) = (Folder::with(&[]), Folder::with(&[("o", "x\n")]));
+        let (inside, outside) = (Folder::with_files(&[]), Folder::with_files(&[("o", "x\n")]));
         fs::hard_link(outside.path().join("o"), inside.path().join("a")).unwrap();
         assert_eq!(inside.program("*** Update File: a\n-x\n+y").exit_code, 0);
         assert_eq!(inside.tree(), tree(&[("a", "y\n")]));
@@ -265,7 +268,7 @@ mod links {
 
     #[test]
     fn the_mode_stays_with_the_file() {
-        let folder = Folder::with(&[("run.sh", "x\n")]);
+        let folder = Folder::with_files(&[("run.sh", "x\n")]);
         let mode = |name: &str| {
             folder
                 .path()
@@ -291,7 +294,7 @@ mod links {
 
     #[test]
     fn a_link_deleted_and_added_becomes_a_file() {
-        let folder = Folder::with(&[("target", "x\n")]);
+        let folder = Folder::with_files(&[("target", "x\n")]);
         symlink("target", folder.path().join("link")).unwrap();
         let output = folder.program("*** Delete File: link\n*** Add File: link\n+y");
         assert_eq!(output.stderr, "");
@@ -300,7 +303,7 @@ mod links {
 
     #[test]
     fn sockets_and_devices_are_left_alone() {
-        let folder = Folder::with(&[("a", "x\n")]);
+        let folder = Folder::with_files(&[("a", "x\n")]);
         let socket = folder.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         for body in [
@@ -330,7 +333,7 @@ mod links {
 
 #[test]
 fn a_file_changed_after_verifying_stops_the_patch() {
-    let folder = Folder::with(&[("a", "x\n"), ("b", "y\n")]);
+    let folder = Folder::with_files(&[("a", "x\n"), ("b", "y\n")]);
     let plan = folder
         .verify("*** Delete File: b\n*** Update File: a\n-x\n+y")
         .unwrap();
@@ -344,7 +347,7 @@ fn a_file_changed_after_verifying_stops_the_patch() {
 fn a_late_failure_undoes_everything() {
     let before = [("a", "x\n"), ("c", "c\n"), ("d", "d\n"), ("busy/in", "")];
     for failing in ["*** Add File: busy\n+x", "*** Add File: a/n\n+x"] {
-        let folder = Folder::with(&before);
+        let folder = Folder::with_files(&before);
         let body = format!(
             "*** Add File: new/deep/n\n+n\n*** Update File: a\n-x\n+y\n*** Delete File: c\n\
              *** Update File: d\n*** Move to: e\n-d\n+e\n{failing}\n*** Add File: later\n+l"
@@ -358,7 +361,7 @@ fn a_late_failure_undoes_everything() {
 #[test]
 fn a_folder_is_never_taken_for_a_file() {
     let before = [("e/f", "x\n"), ("a", "x\n")];
-    let folder = Folder::with(&before);
+    let folder = Folder::with_files(&before);
     let output = folder.program("*** Add File: e\n+x\n*** Update File: e\n*** Move to: a\n-x\n+y");
     assert_eq!(
         output.stderr,
@@ -371,7 +374,7 @@ fn a_folder_is_never_taken_for_a_file() {
 #[test]
 fn a_failure_between_two_renames_undoes_the_first() {
     let before = [("a", "x\n"), ("b", "x\n")];
-    let folder = Folder::with(&before);
+    let folder = Folder::with_files(&before);
     // `n` becomes a folder for `n/m`, so the file `n` cannot be renamed into place.
     let body = "*** Delete File: b\n*** Update File: a\n-x\n+y\n*** Add File: n\n+n\n*** Add File: n/m\n+m";
     let output = folder.program(body);

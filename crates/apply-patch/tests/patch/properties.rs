@@ -87,7 +87,7 @@ proptest! {
         crlf in any::<bool>(),
     ) {
         let ending = if crlf { "\r\n" } else { "\n" };
-        let folder = Folder::with(&[("f", &text(before(&edits), ending))]);
+        let folder = Folder::with_files(&[("f", &text(before(&edits), ending))]);
         let output = folder.program(&one_chunk(&edits, &tail));
         prop_assert_eq!(output.exit_code, 0, "{}", output.stderr);
         prop_assert_eq!(content(&folder, "f"), text(after(&edits, &tail), ending));
@@ -97,7 +97,7 @@ proptest! {
     fn chunks_find_their_own_places(changed in prop::collection::vec(any::<bool>(), 40)) {
         let (old, body, new) = many_chunks(40, &changed);
         prop_assume!(old != new);
-        let folder = Folder::with(&[("f", &old)]);
+        let folder = Folder::with_files(&[("f", &old)]);
         let output = folder.program(&body);
         prop_assert_eq!(output.exit_code, 0, "{}", output.stderr);
         prop_assert_eq!(content(&folder, "f"), new);
@@ -107,7 +107,7 @@ proptest! {
     /// The program makes the changes that the tool verified.
     #[test]
     fn a_failing_patch_changes_nothing(hunks in prop::collection::vec(hunk(), 1..7)) {
-        let folder = Folder::with(&[("a", "x\ny\n"), ("b", "x\n"), ("d/c", "y\n"), ("e/f/g", "")]);
+        let folder = Folder::with_files(&[("a", "x\ny\n"), ("b", "x\n"), ("d/c", "y\n"), ("e/f/g", "")]);
         let untouched = folder.tree();
         let body = hunks.join("\n");
         let verified = folder.verify(&body).map(|plan| plan.success_text());
@@ -124,7 +124,7 @@ proptest! {
 
     #[test]
     fn any_text_is_read_without_panic(text in "(\\PC|\n){0,200}", body in "([@ +*-][@ a]?|\n|\\*\\*\\* (Add|Delete|Update) File: a|\\*\\*\\* (Move to: b|End of File)|\n){0,40}") {
-        let folder = Folder::with(&[("a", "a\n a\n")]);
+        let folder = Folder::with_files(&[("a", "a\n a\n")]);
         for text in [text, patch(&body)] {
             let untouched = folder.tree();
             if folder.program_raw(&text).exit_code != 0 {

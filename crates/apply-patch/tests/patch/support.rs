@@ -18,7 +18,7 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    pub(crate) fn with(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn with_files(files: &[(&str, &str)]) -> Self {
         let folder = Self {
             dir: tempfile::tempdir().unwrap(),
         };

@@ -13,8 +13,8 @@ struct Turn {
 }
 
 impl Turn {
-    fn with(files: &[(&str, &str)]) -> Self {
-        let folder = Folder::with(files);
+    fn with_files(files: &[(&str, &str)]) -> Self {
+        let folder = Folder::with_files(files);
         let diff = TurnDiff::default();
         Self { folder, diff }
     }
@@ -39,7 +39,7 @@ const Y: &str = "975fbec8256d3e8a3797e7a3611380f27c49f4ac";
 
 #[test]
 fn several_patches_are_one_diff() {
-    let mut turn = Turn::with(&[("a", "x\n"), ("gone", "x\n")]);
+    let mut turn = Turn::with_files(&[("a", "x\n"), ("gone", "x\n")]);
     assert_eq!(turn.text(), "");
     turn.patch("*** Update File: a\n-x\n+z\n*** Add File: b/n\n+x");
     turn.patch("*** Update File: a\n-z\n+y\n*** Delete File: gone\n*** Add File: e");
@@ -54,7 +54,7 @@ fn several_patches_are_one_diff() {
 
 #[test]
 fn what_others_write_to_a_patched_file_is_seen() {
-    let mut turn = Turn::with(&[("a", "x\n"), ("b", "x\n")]);
+    let mut turn = Turn::with_files(&[("a", "x\n"), ("b", "x\n")]);
     turn.patch("*** Update File: a\n-x\n+z");
     turn.folder.write("a", "y\n");
     turn.folder.write("b", "y\n");
@@ -68,7 +68,7 @@ fn what_others_write_to_a_patched_file_is_seen() {
 
 #[test]
 fn moves_keep_their_beginning() {
-    let mut turn = Turn::with(&[("a", "x\n"), ("b", "x\n")]);
+    let mut turn = Turn::with_files(&[("a", "x\n"), ("b", "x\n")]);
     turn.patch("*** Update File: a\n*** Move to: c\n-x\n+z");
     turn.patch("*** Update File: c\n*** Move to: d\n-z\n+y\n*** Update File: b\n*** Move to: z");
     assert_eq!(
@@ -84,7 +84,7 @@ fn moves_keep_their_beginning() {
 
 #[test]
 fn a_file_that_came_and_went_is_not_shown() {
-    let mut turn = Turn::with(&[]);
+    let mut turn = Turn::with_files(&[]);
     turn.patch("*** Add File: a\n+x");
     turn.patch("*** Update File: a\n*** Move to: b");
     turn.patch("*** Delete File: b");
@@ -93,7 +93,7 @@ fn a_file_that_came_and_went_is_not_shown() {
 
 #[test]
 fn content_that_is_no_text() {
-    let mut turn = Turn::with(&[("a", "x\n")]);
+    let mut turn = Turn::with_files(&[("a", "x\n")]);
     turn.patch("*** Update File: a\n-x\n+y");
     turn.folder.write("a", [0xff]);
     let text = turn.text();
@@ -107,7 +107,7 @@ fn content_that_is_no_text() {
 #[test]
 fn modes_and_links() {
     use std::os::unix::fs::{PermissionsExt, symlink};
-    let mut turn = Turn::with(&[("a", "x\n"), ("l", "")]);
+    let mut turn = Turn::with_files(&[("a", "x\n"), ("l", "")]);
     turn.patch("*** Update File: a\n-x\n+y");
     let executable = fs::Permissions::from_mode(0o755);
     fs::set_permissions(turn.folder.path().join("a"), executable).unwrap();
@@ -130,7 +130,7 @@ fn modes_and_links() {
 
 #[test]
 fn without_a_repository_paths_are_whole() {
-    let folder = Folder::with(&[("a", "x\n")]);
+    let folder = Folder::with_files(&[("a", "x\n")]);
     let mut diff = TurnDiff::default();
     let plan = folder.verify("*** Delete File: a").unwrap();
     diff.before(&plan);

@@ -29,7 +29,7 @@ async fn names_that_differ_in_case_alone_go_back() {
         let work = Work::in_folder(folder, CheckpointLimits::default());
         work.write("src/a.rs", "one\n");
         work.write("src/b.rs", "two\n");
-        assert!(work.at("SRC/A.RS").exists(), "names differ in case here");
+        assert!(work.path("SRC/A.RS").exists(), "names differ in case here");
         if in_repository {
             work.commit();
         }

@@ -24,7 +24,7 @@ async fn edits_of_a_person_are_conflicts_and_nothing_is_lost() {
     let now = picture(&work.folder);
     let report = work.restore(&id);
     assert_eq!(report.conflicts.len(), 1);
-    assert_eq!(report.conflicts[0].path, work.at("a"));
+    assert_eq!(report.conflicts[0].path, work.path("a"));
     assert_eq!(report.conflicts[0].reason, ConflictReason::ChangedSince);
     assert_eq!((report.changed.len(), report.undo_checkpoint), (0, None));
     assert!(picture(&work.folder) == now);
@@ -88,7 +88,7 @@ async fn folders_that_became_links_are_not_entered() {
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("a"), "2\n").unwrap();
     work.person("mv in away");
-    symlink(&outside, work.at("in")).unwrap();
+    symlink(&outside, work.path("in")).unwrap();
     let report = work.restore_with(&id, OnConflict::Overwrite);
     assert_eq!(report.conflicts.len(), 2);
     let reasons = report.conflicts.iter().map(|it| it.reason);
@@ -107,7 +107,7 @@ async fn folders_with_something_else_in_them_stay() {
     let report = work.restore(&id);
     assert_eq!(report.conflicts, []);
     assert_eq!(work.read("new/mine"), "mine\n");
-    assert!(!work.at("new/deep").exists());
+    assert!(!work.path("new/deep").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -170,7 +170,7 @@ async fn what_commands_of_two_threads_may_have_changed_is_a_conflict() {
     // The patch is certainly of this thread.
     let refused = work.restore(&mine.id);
     let conflicts: Vec<_> = refused.conflicts.iter().map(|it| it.path.clone()).collect();
-    assert_eq!(conflicts, [work.at("a")]);
+    assert_eq!(conflicts, [work.path("a")]);
     let done = work.restore_with(&mine.id, OnConflict::Overwrite);
     assert_eq!(done.changed.len(), 2);
     assert_eq!(work.read("a"), "1\n");
@@ -198,7 +198,7 @@ async fn some_paths_alone_go_back_and_differences_are_shown() {
     assert!(between.text.contains("-1\n-same\n+2\n"), "{}", between.text);
     let now = work
         .store
-        .diff(THREAD, &first.id, None, &[work.at("src")])
+        .diff(THREAD, &first.id, None, &[work.path("src")])
         .unwrap();
     assert_eq!(now.files.len(), 1);
     assert!(now.text.contains("+3\n"), "{}", now.text);
@@ -210,7 +210,7 @@ async fn some_paths_alone_go_back_and_differences_are_shown() {
     assert!(work.store.diff(THREAD, "none", None, &[]).is_err());
     let request = RestoreRequest {
         checkpoint: first.id,
-        paths: vec![work.at("src")],
+        paths: vec![work.path("src")],
         ..RestoreRequest::default()
     };
     let report = work.store.restore(THREAD, &request).unwrap();

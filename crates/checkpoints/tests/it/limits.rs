@@ -13,16 +13,16 @@ async fn large_ignored_folders_are_listed_and_small_ones_go_back() {
     work.write(".gitignore", "target/\nsmall/\n");
     work.write("small/a", "1\n");
     work.person("mkdir target && cd target && seq 5001 | xargs touch");
-    let before = picture(&work.at("small"));
+    let before = picture(&work.path("small"));
     work.run("t", "echo 2 > small/a; echo x > target/1").await;
     let checkpoint = work.end("t").await.unwrap();
     assert_eq!(checkpoint.files(), 1);
     assert_eq!(checkpoint.coverage, Coverage::Partial);
     assert_eq!(checkpoint.not_kept.len(), 1);
-    assert_eq!(checkpoint.not_kept[0].path, work.at("target"));
+    assert_eq!(checkpoint.not_kept[0].path, work.path("target"));
     assert_eq!(checkpoint.not_kept[0].reason, NotKeptReason::IgnoredFolder);
     work.restore(&checkpoint.id);
-    assert!(picture(&work.at("small")) == before);
+    assert!(picture(&work.path("small")) == before);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -37,7 +37,7 @@ async fn a_folder_that_is_too_large_leaves_the_patches() {
             ..CheckpointLimits::default()
         },
     ] {
-        let work = Work::with(limits);
+        let work = Work::with_limits(limits);
         for number in 0..21 {
             work.write(&format!("f{number}"), "1\n");
         }
@@ -56,7 +56,7 @@ async fn a_folder_that_is_too_large_leaves_the_patches() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn beyond_the_limits_the_smallest_files_are_kept() {
-    let work = Work::with(CheckpointLimits {
+    let work = Work::with_limits(CheckpointLimits {
         max_copied_files: 2,
         max_copied_bytes: 100,
         ..CheckpointLimits::default()
@@ -72,14 +72,14 @@ async fn beyond_the_limits_the_smallest_files_are_kept() {
         .iter()
         .map(|it| it.path.clone())
         .collect();
-    assert_eq!(lost, [work.at("c"), work.at("d")]);
+    assert_eq!(lost, [work.path("c"), work.path("d")]);
     work.restore(&checkpoint.id);
-    assert!(work.at("a").exists() && work.at("b").exists() && !work.at("c").exists());
+    assert!(work.path("a").exists() && work.path("b").exists() && !work.path("c").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_full_store_keeps_no_more() {
-    let work = Work::with(CheckpointLimits {
+    let work = Work::with_limits(CheckpointLimits {
         max_total_bytes: 10,
         ..CheckpointLimits::default()
     });
@@ -90,7 +90,7 @@ async fn a_full_store_keeps_no_more() {
     assert_eq!(checkpoint.not_kept.len(), 1);
     assert_eq!(checkpoint.not_kept[0].reason, NotKeptReason::StoreFull);
     work.restore(&checkpoint.id);
-    assert!(work.at("a").exists() && !work.at("b").exists());
+    assert!(work.path("a").exists() && !work.path("b").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -102,7 +102,7 @@ async fn the_home_folder_is_not_watched() {
         .await;
     let checkpoint = work.end("t").await.unwrap();
     let paths = checkpoint.changes.iter().map(|it| it.path.clone());
-    assert!(paths.eq([work.at("a")]));
+    assert!(paths.eq([work.path("a")]));
 }
 
 /// A person who keeps files like `.bashrc` in git has a repository around everything, which ignores most of it.
@@ -145,12 +145,12 @@ async fn without_commands_the_checkpoint_says_so() {
     let running = recorder
         .before_command(&mark("t"), std::slice::from_ref(&work.folder))
         .await;
-    fs::write(work.at("b"), "x").unwrap();
+    fs::write(work.path("b"), "x").unwrap();
     drop(running);
     recorder.after_command(&mark("t"), "call").await;
     assert!(recorder.end_turn("t").await.is_none());
     let record = recorder
-        .before_patch(&mark("u"), "p", vec![work.at("a")])
+        .before_patch(&mark("u"), "p", vec![work.path("a")])
         .await;
     work.write("a", "2\n");
     record.end().await;
@@ -162,7 +162,7 @@ async fn without_commands_the_checkpoint_says_so() {
             .await,
     );
     let record = recorder
-        .before_patch(&mark("v"), "p", vec![work.at("a")])
+        .before_patch(&mark("v"), "p", vec![work.path("a")])
         .await;
     work.write("a", "3\n");
     record.end().await;

@@ -44,7 +44,7 @@ fn files(work: &Work) {
     work.write("src/crlf.txt", "a\r\nb\r\n");
     work.write("src/empty", "");
     work.write("lib/c.rs", "fn c() {}\n");
-    std::os::unix::fs::symlink("a.rs", work.at("src/link")).unwrap();
+    std::os::unix::fs::symlink("a.rs", work.path("src/link")).unwrap();
     let odd = std::ffi::OsStr::from_bytes(b"odd\xff\nname");
     fs::write(work.folder.join(odd), "odd").unwrap();
     work.write(".gitignore", "*.log\nbuilt/\n");
@@ -85,12 +85,12 @@ async fn goes_back(work: &Work, edit: &str) {
         Coverage::Complete,
         "{edit}: {checkpoint:?}"
     );
-    let git = full_picture(&work.at(".git"));
+    let git = full_picture(&work.path(".git"));
     let report = work.restore(&checkpoint.id);
     assert_eq!(report.conflicts, [], "{edit}");
     assert_eq!(report.not_kept, [], "{edit}");
     assert!(picture(&work.folder) == before, "{edit}");
-    assert!(full_picture(&work.at(".git")) == git, "{edit}");
+    assert!(full_picture(&work.path(".git")) == git, "{edit}");
     // And the restore goes back, too.
     let undone = work.restore(&report.undo_checkpoint.unwrap());
     assert_eq!(undone.conflicts, [], "{edit}");
@@ -119,7 +119,7 @@ async fn edits_without_a_repository_go_back() {
         let work = Work::new();
         files(&work);
         untidy(&work);
-        fs::create_dir(work.at(".git")).unwrap();
+        fs::create_dir(work.path(".git")).unwrap();
         goes_back(&work, edit).await;
     }
 }
@@ -156,14 +156,14 @@ async fn many_turns_go_back_to_each_of_them() {
 async fn a_session_does_not_touch_the_repository() {
     let work = Work::new();
     repository(&work);
-    let git = full_picture(&work.at(".git"));
+    let git = full_picture(&work.path(".git"));
     work.run("t", "rm -r src; echo x > untracked.txt").await;
     let id = work.end("t").await.unwrap().id;
     work.store
         .diff(crate::work::THREAD, &id, None, &[])
         .unwrap();
     work.restore(&id);
-    assert!(full_picture(&work.at(".git")) == git);
+    assert!(full_picture(&work.path(".git")) == git);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -235,7 +235,7 @@ async fn what_cannot_be_kept_is_listed() {
     let work = Work::new();
     work.write("large", vec![b'x'; 11 * 1024 * 1024]);
     work.write("linked", "one\n");
-    fs::hard_link(work.at("linked"), work.home.join("other")).unwrap();
+    fs::hard_link(work.path("linked"), work.home.join("other")).unwrap();
     work.person("mkfifo pipe");
     work.run("t", "echo >> large; echo >> linked; rm pipe; echo x > new")
         .await;
@@ -244,15 +244,15 @@ async fn what_cannot_be_kept_is_listed() {
     let listed = checkpoint.not_kept.iter();
     let listed: Vec<_> = listed.map(|it| (it.path.clone(), it.reason)).collect();
     let expected = [
-        (work.at("large"), NotKeptReason::TooLarge),
-        (work.at("linked"), NotKeptReason::HardLink),
-        (work.at("pipe"), NotKeptReason::Special),
+        (work.path("large"), NotKeptReason::TooLarge),
+        (work.path("linked"), NotKeptReason::HardLink),
+        (work.path("pipe"), NotKeptReason::Special),
     ];
     assert_eq!(listed, expected);
     let report = work.restore(&checkpoint.id);
     assert_eq!(report.changed.len(), 1);
     assert_eq!(report.not_kept, checkpoint.not_kept);
-    assert!(!work.at("new").exists());
+    assert!(!work.path("new").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -276,7 +276,7 @@ async fn what_a_background_command_does_belongs_to_the_turns_that_wait_for_it() 
     let third = work.end("t3").await;
     let paths = third.unwrap().changes.into_iter().map(|it| it.path);
     // The command ran until then, so it may have been the one.
-    assert!(paths.eq([work.at("c"), work.at("d")]));
+    assert!(paths.eq([work.path("c"), work.path("d")]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,7 +21,7 @@ fn blobs(home: &Path) -> usize {
 async fn change(work: &Work, thread: &str, name: &str, content: &str) {
     let recorder = ThreadRecorder::new(Arc::clone(&work.store), thread, true);
     let record = recorder
-        .before_patch(&mark("t"), "p", vec![work.at(name)])
+        .before_patch(&mark("t"), "p", vec![work.path(name)])
         .await;
     work.write(name, content);
     record.end().await;
@@ -53,7 +53,7 @@ async fn contents_go_with_the_threads_that_need_them() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_too_much_the_oldest_threads_are_forgotten() {
-    let work = Work::with(CheckpointLimits {
+    let work = Work::with_limits(CheckpointLimits {
         max_total_bytes: 3_000,
         ..CheckpointLimits::default()
     });

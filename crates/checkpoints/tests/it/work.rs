@@ -28,10 +28,10 @@ pub(crate) const THREAD: &str = "thread";
 
 impl Work {
     pub(crate) fn new() -> Self {
-        Self::with(CheckpointLimits::default())
+        Self::with_limits(CheckpointLimits::default())
     }
 
-    pub(crate) fn with(limits: CheckpointLimits) -> Self {
+    pub(crate) fn with_limits(limits: CheckpointLimits) -> Self {
         Self::in_folder(tempfile::tempdir().unwrap(), limits)
     }
 
@@ -51,18 +51,18 @@ impl Work {
         }
     }
 
-    pub(crate) fn at(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
 
     pub(crate) fn write(&self, name: &str, content: impl AsRef<[u8]>) {
-        let path = self.at(name);
+        let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.at(name)).unwrap()
+        fs::read_to_string(self.path(name)).unwrap()
     }
 
     /// What somebody else does.
@@ -91,7 +91,7 @@ impl Work {
 
     /// Applies a patch in a turn.
     pub(crate) async fn patch(&self, turn: &str, names: &[&str], apply: impl FnOnce()) {
-        let paths = names.iter().map(|name| self.at(name)).collect();
+        let paths = names.iter().map(|name| self.path(name)).collect();
         let record = self
             .recorder
             .before_patch(&mark(turn), "patch", paths)

@@ -188,7 +188,7 @@ pub(super) mod tests {
 
     #[test]
     fn files_of_this_machine_are_refused_for_a_server_on_another_one() {
-        let elsewhere = RunningServer::at("wss://example.test", None).unwrap();
+        let elsewhere = RunningServer::at_address("wss://example.test", None).unwrap();
         let elsewhere = || Some(elsewhere.clone());
         let image = vec![PathBuf::from("/nowhere.png")];
         let refused = |options: ExecOptions| options.check().unwrap_err().to_string();

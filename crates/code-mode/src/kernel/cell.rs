@@ -30,18 +30,18 @@ struct CellState {
     timers: BinaryHeap<Reverse<(Instant, u64)>>,
 }
 
-fn with<T>(work: impl FnOnce(&mut CellState) -> T) -> Option<T> {
+fn with_cell<T>(work: impl FnOnce(&mut CellState) -> T) -> Option<T> {
     CELL.with(|cell| cell.borrow_mut().as_mut().map(work))
 }
 
 /// Whether the script has started, so that imports are dynamic ones.
 pub(super) fn is_started() -> bool {
-    with(|cell| cell.is_started).unwrap_or(false)
+    with_cell(|cell| cell.is_started).unwrap_or(false)
 }
 
 /// The script starts.
 pub(super) fn started() {
-    with(|cell| cell.is_started = true);
+    with_cell(|cell| cell.is_started = true);
 }
 
 /// The texts of these are JSON already.
@@ -62,7 +62,7 @@ pub(super) fn send_image(url: &str, detail: &str) {
 
 pub(super) fn send_call(id: f64, name: &str, input: &str) {
     let (id, name) = (format!("{id}"), quoted(name));
-    with(|cell| cell.open_calls += 1);
+    with_cell(|cell| cell.open_calls += 1);
     send(&[
         "{\"type\":\"call\",\"id\":",
         &id,
@@ -84,7 +84,7 @@ pub(super) fn send_yield() {
 
 pub(super) fn set_timer(id: f64, delay: Duration) {
     let due = Instant::now().checked_add(delay);
-    with(|cell| {
+    with_cell(|cell| {
         if let Some(due) = due {
             cell.timers.push(Reverse((due, id as u64)));
         }
@@ -121,7 +121,7 @@ fn send(parts: &[&str]) {
     if line.len() > MAX_LINE {
         done(Some(TOO_LONG), "{}");
     }
-    let written = with(|cell| {
+    let written = with_cell(|cell| {
         let mut rest = line.as_bytes();
         while !rest.is_empty() {
             match rustix::io::write(&cell.socket, rest) {
@@ -177,7 +177,7 @@ pub(super) fn run(engine: &Engine, socket: OwnedFd, start: &str) -> ! {
         let happened = match wait(&mut received) {
             Happened::Due(timer) => engine.due(timer as f64),
             Happened::Answer(line) => {
-                with(|cell| cell.open_calls = cell.open_calls.saturating_sub(1));
+                with_cell(|cell| cell.open_calls = cell.open_calls.saturating_sub(1));
                 engine.answer(&line)
             }
         };
@@ -220,7 +220,7 @@ fn run_console(engine: &Engine, folders: &ConsoleFolders) -> ! {
                     Err(error) => ran(Some(&error)),
                 },
                 Err(_) => {
-                    with(|cell| cell.open_calls = cell.open_calls.saturating_sub(1));
+                    with_cell(|cell| cell.open_calls = cell.open_calls.saturating_sub(1));
                     let _ = engine.answer(&line);
                 }
             },
@@ -234,7 +234,7 @@ fn ran(error: Option<&str>) {
 }
 
 fn waits_for_nothing() -> bool {
-    with(|cell| cell.open_calls == 0 && cell.timers.is_empty()).unwrap_or(false)
+    with_cell(|cell| cell.open_calls == 0 && cell.timers.is_empty()).unwrap_or(false)
 }
 
 enum Happened {
@@ -273,16 +273,16 @@ fn wait(received: &mut Received) -> Happened {
                 Err(_) => exit(1),
             };
         }
-        let due = with(|cell| cell.timers.peek().map(|Reverse((due, _))| *due)).flatten();
+        let due = with_cell(|cell| cell.timers.peek().map(|Reverse((due, _))| *due)).flatten();
         let now = Instant::now();
         if due.is_some_and(|due| due <= now)
-            && let Some(Some(Reverse((_, timer)))) = with(|cell| cell.timers.pop())
+            && let Some(Some(Reverse((_, timer)))) = with_cell(|cell| cell.timers.pop())
         {
             return Happened::Due(timer);
         }
         let patience = due.map(|due| due.saturating_duration_since(now));
         let patience = patience.and_then(|patience| Timespec::try_from(patience).ok());
-        with(|cell| receive(cell, patience.as_ref(), &mut received.bytes));
+        with_cell(|cell| receive(cell, patience.as_ref(), &mut received.bytes));
     }
 }
 

@@ -35,7 +35,7 @@ pub struct SectionSettings {
 }
 
 impl SectionSettings {
-    fn of(file: &ConfigFile) -> Self {
+    fn from_file(file: &ConfigFile) -> Self {
         Self {
             without_permissions: file.include_permissions_instructions == Some(false),
             without_environment: file.include_environment_context == Some(false),
@@ -68,7 +68,7 @@ impl Instructions {
                 .or_else(|| file.developer_instructions.clone()),
             compact_prompt: written.and_then(|text| not_blank(text)).or(compact),
             commit_attribution: file.commit_attribution.clone(),
-            sections: SectionSettings::of(file),
+            sections: SectionSettings::from_file(file),
         })
     }
 }

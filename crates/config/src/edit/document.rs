@@ -73,7 +73,7 @@ enum TableContainer<'a> {
 }
 
 impl<'a> TableContainer<'a> {
-    fn of(item: &'a mut Item) -> Option<Self> {
+    fn from_item(item: &'a mut Item) -> Option<Self> {
         match item {
             Item::Table(table) => Some(Self::Table(table)),
             Item::Value(toml_edit::Value::InlineTable(table)) => Some(Self::Inline(table)),
@@ -97,7 +97,7 @@ impl<'a> TableContainer<'a> {
             }
             (Self::Inline(table), [key]) => remove_inline(table, key),
             (Self::Table(table), [first, rest @ ..]) => {
-                if let Some(inner) = table.get_mut(first).and_then(TableContainer::of) {
+                if let Some(inner) = table.get_mut(first).and_then(TableContainer::from_item) {
                     inner.remove(rest);
                 }
             }
@@ -156,7 +156,7 @@ impl<'a> TableContainer<'a> {
             }
         }
         match self {
-            Self::Table(table) => TableContainer::of(table.get_mut(key)?),
+            Self::Table(table) => TableContainer::from_item(table.get_mut(key)?),
             Self::Inline(table) => match table.get_mut(key)? {
                 toml_edit::Value::InlineTable(inner) => Some(TableContainer::Inline(inner)),
                 _ => None,

@@ -76,7 +76,7 @@ impl LinuxBackend {
         let (mut inherited, mut environment) = (launch.inherited, launch.environment);
         // Later variables take precedence, so they are looked at first.
         let own = environment.iter().rev().map(|(name, value)| (name, value));
-        let proxies = UpstreamProxies::of(own.chain(inherited.iter()));
+        let proxies = UpstreamProxies::from_variables(own.chain(inherited.iter()));
         if hosts.is_some() {
             // A proxy of this machine is not there for the command, and would hide from it which hosts it may reach.
             let is_proxy =

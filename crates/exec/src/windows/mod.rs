@@ -80,7 +80,7 @@ impl JobBackend {
     }
 
     pub(crate) async fn spawn(&self, launch: Launch) -> Result<SpawnedProcess, SpawnError> {
-        let command = PreparedCommand::of(&launch).map_err(SpawnError::Command)?;
+        let command = PreparedCommand::for_launch(&launch).map_err(SpawnError::Command)?;
         let confinement = applied(launch.plan).await?;
         let streams = Streams::open(launch.streams)
             .await
@@ -129,7 +129,7 @@ struct PreparedCommand {
 }
 
 impl PreparedCommand {
-    fn of(launch: &Launch) -> io::Result<Self> {
+    fn for_launch(launch: &Launch) -> io::Result<Self> {
         let words: Vec<String> = launch.command.iter().map(text).collect::<io::Result<_>>()?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let [name, arguments @ ..] = words.as_slice() else {

@@ -50,7 +50,7 @@ impl IgnoreFiles {
         }
     }
 
-    fn of(folder: &Path) -> Self {
+    fn in_folder(folder: &Path) -> Self {
         let has = |name| codex_mounts::symlink_metadata(folder.join(name)).is_ok();
         Self {
             ignore: has(".ignore"),
@@ -69,7 +69,12 @@ impl IgnoreRules {
         };
         let above: Vec<_> = root.ancestors().skip(1).collect();
         for folder in above.into_iter().rev() {
-            ignore = ignore.enter(folder, length(folder), IgnoreFiles::of(folder), everywhere);
+            ignore = ignore.enter(
+                folder,
+                length(folder),
+                IgnoreFiles::in_folder(folder),
+                everywhere,
+            );
         }
         ignore
     }

@@ -71,7 +71,7 @@ async fn tokens(
         text.ok_or_else(|| format!("the reply has no `{name}`"))
     };
     let id_token = text("id_token")?;
-    let claims = TokenClaims::of(id_token).map_err(|error| error.to_string())?;
+    let claims = TokenClaims::from_token(id_token).map_err(|error| error.to_string())?;
     let tokens = ChatGptTokens {
         id_token: id_token.into(),
         access_token: text("access_token")?.into(),

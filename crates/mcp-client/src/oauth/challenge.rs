@@ -19,7 +19,7 @@ pub(crate) struct Challenge {
 
 impl Challenge {
     /// The challenge to requests without authorization. Some servers know no GET, and only POST needs a login there.
-    pub(super) async fn of(oauth_client: &OAuthClient) -> Result<Self, String> {
+    pub(super) async fn request(oauth_client: &OAuthClient) -> Result<Self, String> {
         let read = oauth_client.challenge().await?;
         if read.demands_login {
             return Ok(read);

@@ -70,7 +70,7 @@ struct ProtectedResource {
 pub(crate) async fn discover(
     oauth_client: &OAuthClient,
 ) -> Result<Option<AuthorizationServer>, String> {
-    let challenge = Challenge::of(oauth_client).await?;
+    let challenge = Challenge::request(oauth_client).await?;
     Ok(find(oauth_client, &challenge).await?.found)
 }
 
@@ -82,7 +82,7 @@ pub(crate) async fn discover(
 pub(super) async fn discover_or_assume(
     oauth_client: &OAuthClient,
 ) -> Result<Option<AuthorizationServer>, String> {
-    let challenge = Challenge::of(oauth_client).await?;
+    let challenge = Challenge::request(oauth_client).await?;
     let Discovery { found, is_silent } = find(oauth_client, &challenge).await?;
     let may_assume = is_silent && challenge.demands_login;
     Ok(found.or_else(|| may_assume.then(|| assumed(&oauth_client.server, challenge.scopes))))

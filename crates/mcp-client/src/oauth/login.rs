@@ -69,7 +69,7 @@ impl McpLogins {
         let configured = client
             .as_ref()
             .and_then(|client| client.callback_url.as_deref());
-        let back = CallbackAddress::of(&self.settings, configured)?;
+        let back = CallbackAddress::from_settings(&self.settings, configured)?;
         let bound = listen(back.port).await;
         let (port, listeners) = bound
             .map_err(|error| failed(format!("cannot listen on port {}: {error}", back.port)))?;
@@ -180,7 +180,10 @@ impl CallbackAddress {
     ///
     /// `configured` is the address for one server. If it is on this machine and has no port, any port is used, as
     /// authorization servers allow it for such addresses.
-    fn of(settings: &McpLoginSettings, configured: Option<&str>) -> Result<Self, McpLoginError> {
+    fn from_settings(
+        settings: &McpLoginSettings,
+        configured: Option<&str>,
+    ) -> Result<Self, McpLoginError> {
         let port = settings.callback_port.map(NonZeroU16::get);
         if let Some(text) = configured {
             let url = Url::parse(text);
@@ -410,7 +413,7 @@ mod tests {
             callback_url: url.map(str::to_owned),
             ..McpLoginSettings::default()
         };
-        let back = CallbackAddress::of(&settings, None)?;
+        let back = CallbackAddress::from_settings(&settings, None)?;
         Ok((back.port, back.redirect_uri(1)))
     }
 
@@ -461,7 +464,7 @@ mod tests {
             ..McpLoginSettings::default()
         };
         let back = |url: &str| {
-            let back = CallbackAddress::of(&other, Some(url)).unwrap();
+            let back = CallbackAddress::from_settings(&other, Some(url)).unwrap();
             (back.port, back.redirect_uri(1))
         };
         let expected = |port: u16, url: &str| (port, url.to_owned());
@@ -474,6 +477,6 @@ mod tests {
             expected(8, "http://127.0.0.1:8/a")
         );
         assert_eq!(back("https://h/a"), expected(5, "https://h/a"));
-        assert!(CallbackAddress::of(&other, Some("x")).is_err());
+        assert!(CallbackAddress::from_settings(&other, Some("x")).is_err());
     }
 }

@@ -160,7 +160,7 @@ impl ModelStore {
         let mut catalog = match &self.source {
             ModelSource::Fixed(catalog) => catalog.clone(),
             ModelSource::HostedModels(hosted) if chatgpt => hosted.current().await,
-            ModelSource::HostedModels(hosted) => with(hosted.cached()),
+            ModelSource::HostedModels(hosted) => catalog_with(hosted.cached()),
         };
         if let Some(own) = &self.own {
             catalog.add(own.current().await);
@@ -184,7 +184,7 @@ impl ModelStore {
     pub fn known(&self) -> ModelCatalog {
         match &self.source {
             ModelSource::Fixed(catalog) => catalog.clone(),
-            ModelSource::HostedModels(hosted) => with(hosted.cached()),
+            ModelSource::HostedModels(hosted) => catalog_with(hosted.cached()),
         }
     }
 }
@@ -193,9 +193,9 @@ impl HostedModels {
     async fn current(&self) -> ModelCatalog {
         let _turn = self.asking.lock().await;
         if let Some(models) = self.cached() {
-            return with(Some(models));
+            return catalog_with(Some(models));
         }
-        with(self.fetch().await)
+        catalog_with(self.fetch().await)
     }
 
     async fn note_etag(&self, etag: &str) {
@@ -255,7 +255,7 @@ impl HostedModels {
     }
 }
 
-fn with(models: Option<Vec<ModelInfo>>) -> ModelCatalog {
+fn catalog_with(models: Option<Vec<ModelInfo>>) -> ModelCatalog {
     let mut catalog = ModelCatalog::bundled();
     catalog.merge(models.unwrap_or_default());
     catalog

@@ -105,7 +105,7 @@ impl ChatDecoder {
     /// A decoder for the answer to a request with these tools.
     pub(crate) fn new(tools: &[ToolSpec]) -> Self {
         Self {
-            mappings: FunctionMappings::of(tools),
+            mappings: FunctionMappings::from_tools(tools),
             response_id: None,
             reasoning: String::new(),
             text: String::new(),

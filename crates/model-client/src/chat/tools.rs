@@ -137,7 +137,7 @@ struct LocalShellArguments {
 }
 
 impl FunctionMappings {
-    pub(super) fn of(tools: &[ToolSpec]) -> Self {
+    pub(super) fn from_tools(tools: &[ToolSpec]) -> Self {
         let mut all = HashMap::new();
         for spec in tools {
             match spec {
@@ -246,7 +246,11 @@ mod tests {
 
     fn call(name: &str, arguments: &str) -> Result<ResponseItem, ModelError> {
         let tools = [custom(), ToolSpec::LocalShell];
-        FunctionMappings::of(&tools).call(name.to_owned(), "c".to_owned(), arguments.to_owned())
+        FunctionMappings::from_tools(&tools).call(
+            name.to_owned(),
+            "c".to_owned(),
+            arguments.to_owned(),
+        )
     }
 
     #[test]
@@ -302,7 +306,7 @@ mod tests {
         }];
         let offered = serde_json::to_value(function_tools(&tools)).unwrap();
         assert_eq!(offered[0]["function"]["name"], "crm__lookup");
-        let call = FunctionMappings::of(&tools).call(
+        let call = FunctionMappings::from_tools(&tools).call(
             "crm__lookup".to_owned(),
             "c".to_owned(),
             String::new(),

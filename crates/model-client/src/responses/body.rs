@@ -144,7 +144,7 @@ pub(crate) struct StreamFields {
 }
 
 impl StreamFields {
-    pub(crate) fn of(
+    pub(crate) fn for_request(
         request: &ModelRequest,
         provider: &Provider,
     ) -> Result<Self, serde_json::Error> {

@@ -136,7 +136,7 @@ mod tests {
         let connection = SocketConnection {
             socket: WebSocket::serve(ours, bytes::Bytes::new(), 4096).await,
             authorization: Authorization::None,
-            secrets: SentSecrets::of(&HeaderMap::new()),
+            secrets: SentSecrets::from_headers(&HeaderMap::new()),
             server_model: None,
             facts: Default::default(),
             last: None,

@@ -44,7 +44,7 @@ impl SocketRequest {
         provider: &Provider,
         last: Option<LastResponse>,
     ) -> Result<Self, serde_json::Error> {
-        let fields = StreamFields::of(request, provider)?;
+        let fields = StreamFields::for_request(request, provider)?;
         let last = last
             .filter(|last| last.fields == fields && request.input.starts_with(&last.conversation));
         let text = Bytes::from(encode(request, provider, &fields, last.as_ref(), false)?);
@@ -68,7 +68,7 @@ impl SocketRequest {
         request: &ModelRequest,
         provider: &Provider,
     ) -> Result<Self, serde_json::Error> {
-        let fields = StreamFields::of(request, provider)?;
+        let fields = StreamFields::for_request(request, provider)?;
         let text = Bytes::from(encode(request, provider, &fields, None, true)?);
         Ok(Self {
             shown: text.clone(),
@@ -148,7 +148,7 @@ mod tests {
         conversation.push(answer);
         LastResponse {
             id: "r1".to_owned(),
-            fields: StreamFields::of(request, &Provider::new("x", None)).unwrap(),
+            fields: StreamFields::for_request(request, &Provider::new("x", None)).unwrap(),
             conversation,
             is_warming: false,
         }

@@ -47,7 +47,7 @@ impl Candidates {
 
     /// Code in an argument, a module and code on the input import from the working folder.
     fn python(&mut self, name: &str, arguments: &[String]) {
-        let start = PythonStart::of(arguments);
+        let start = PythonStart::from_arguments(arguments);
         if start.is_isolated {
             return;
         }

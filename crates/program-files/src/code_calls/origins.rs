@@ -143,27 +143,27 @@ pub(super) struct Origins<'t> {
 impl<'t> Origins<'t> {
     /// Whether the program that an expression names, or the code that it gets, comes from data.
     pub(super) fn program_is_data(evaluator: Evaluator<'t>, expression: &'t str) -> bool {
-        Self::of(evaluator).program(expression)
+        Self::new(evaluator).program(expression)
     }
 
     /// Whether the names of the variables in an environment come from data.
     pub(super) fn environment_is_data(evaluator: Evaluator<'t>, expression: &'t str) -> bool {
-        let mut origins = Self::of(evaluator);
+        let mut origins = Self::new(evaluator);
         origins.looks_at_elements = false;
         origins.environment(expression)
     }
 
     /// Whether what is filled in a text of Perl, PHP or Ruby comes from data.
     pub(super) fn text_is_data(evaluator: Evaluator<'t>, text: &'t str) -> bool {
-        Self::of(evaluator).filled_in(text, "", '"')
+        Self::new(evaluator).filled_in(text, "", '"')
     }
 
     /// Whether an expression comes from data.
     pub(super) fn is_data(evaluator: Evaluator<'t>, expression: &'t str) -> bool {
-        Self::of(evaluator).value(expression)
+        Self::new(evaluator).value(expression)
     }
 
-    fn of(evaluator: Evaluator<'t>) -> Self {
+    fn new(evaluator: Evaluator<'t>) -> Self {
         Self {
             evaluator,
             followed: BTreeSet::new(),

@@ -95,7 +95,7 @@ pub(super) struct Bracket {
 pub(super) struct Brackets(Vec<Bracket>);
 
 impl Brackets {
-    pub(super) fn of(text: &str, language: Language) -> Self {
+    pub(super) fn find(text: &str, language: Language) -> Self {
         let mut found = Self(Vec::new());
         let mut innermost = None;
         let characters = CodeCharacters {

@@ -42,7 +42,7 @@ pub(super) struct SetVariables {
 
 impl SetVariables {
     /// What a text sets.
-    pub(super) fn of(evaluator: Evaluator<'_>) -> Self {
+    pub(super) fn collect(evaluator: Evaluator<'_>) -> Self {
         let mut found = Self::default();
         let Evaluator { text, .. } = evaluator;
         let others = other_names(text);
@@ -260,7 +260,7 @@ mod tests {
     use crate::code_calls::variables::Variables;
 
     fn lines(text: &str, language: Language) -> (String, bool) {
-        let found = SetVariables::of(Evaluator {
+        let found = SetVariables::collect(Evaluator {
             text,
             language,
             variables: &Variables::default(),

@@ -75,7 +75,7 @@ impl<'t> Variables<'t> {
     }
 
     fn brackets(&self, text: &str, language: Language) -> &Brackets {
-        self.brackets.get_or_init(|| Brackets::of(text, language))
+        self.brackets.get_or_init(|| Brackets::find(text, language))
     }
 }
 

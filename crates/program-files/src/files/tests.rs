@@ -43,7 +43,7 @@ impl LineFolder {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    fn of(&self, line: &str) -> ProgramFiles {
+    fn files_of(&self, line: &str) -> ProgramFiles {
         let cwd = self.root().join("work");
         ProgramFiles::of_line(
             line,
@@ -57,7 +57,7 @@ impl LineFolder {
     /// The files that do not belong to the system, relative to the folder.
     fn own(&self, line: &str) -> Vec<String> {
         let root = self.root();
-        let files = self.of(line);
+        let files = self.files_of(line);
         let mut own: Vec<String> = files
             .own()
             .map(|file| file.real.strip_prefix(&root).unwrap().display().to_string())
@@ -105,7 +105,7 @@ fn the_scripts_that_a_line_names_are_found() {
         ("./missing.sh > check.sh", &[]),
     ] {
         assert_eq!(place.own(line), expected, "{line}");
-        assert_eq!(place.of(line).unknown, None, "{line}");
+        assert_eq!(place.files_of(line).unknown, None, "{line}");
     }
 }
 
@@ -174,7 +174,7 @@ fn what_scripts_import_and_call_is_found() {
         ),
     ] {
         assert_eq!(place.own(line), expected, "{line}");
-        assert_eq!(place.of(line).unknown, None, "{line}");
+        assert_eq!(place.files_of(line).unknown, None, "{line}");
     }
 }
 
@@ -190,7 +190,7 @@ fn packages_and_virtual_environments_count_as_a_whole() {
         ("node a.js", "work/node_modules/left/index.js"),
         (".venv/bin/python -c ''", "work/.venv/lib/left.py"),
     ] {
-        let hash = || place.of(line).content_hash().unwrap();
+        let hash = || place.files_of(line).content_hash().unwrap();
         let first = hash();
         assert_eq!(hash(), first, "{line}");
         place.write(file, "two");
@@ -211,7 +211,7 @@ fn new_code_that_would_come_first_changes_the_hash() {
         ("cat x", "bin/cat"),
         ("echo $UNSET; ./later.sh", "work/later.sh"),
     ] {
-        let hash = || place.of(line).content_hash().unwrap();
+        let hash = || place.files_of(line).content_hash().unwrap();
         let first = hash();
         place.write(file, "x");
         assert_ne!(hash(), first, "{line}");
@@ -221,7 +221,7 @@ fn new_code_that_would_come_first_changes_the_hash() {
         ("python3 -I -c 'import json'", 1),
         ("python3 -c 'import json'", 2),
     ] {
-        let files = place.of(line);
+        let files = place.files_of(line);
         assert_eq!(files.content_hash().unwrap(), None, "{line}");
         assert_eq!(
             files.variables(Path::new("/h"), None, &|_| true).len(),
@@ -272,10 +272,10 @@ fn lines_that_run_what_is_not_known_before_are_reported() {
         "$(cat x)",
         "echo \"$(cat x)\" | sh",
     ] {
-        assert!(place.of(line).unknown.is_some(), "{line}");
+        assert!(place.files_of(line).unknown.is_some(), "{line}");
     }
     for line in ["cargo fmt", "echo {a,b}", "jq .x"] {
-        assert_eq!(place.of(line).unknown, None, "{line}");
+        assert_eq!(place.files_of(line).unknown, None, "{line}");
     }
 }
 
@@ -289,12 +289,12 @@ fn a_program_of_very_many_files_counts_as_its_folder() {
             place.write(&format!("{folder}/m{n}.js"), "one");
         }
     }
-    assert_eq!(place.of("node dist/index.js").unknown, None);
-    let hash = || place.of("node dist/index.js").content_hash().unwrap();
+    assert_eq!(place.files_of("node dist/index.js").unknown, None);
+    let hash = || place.files_of("node dist/index.js").content_hash().unwrap();
     let first = hash();
     place.write("work/dist/m599.js", "two");
     assert_ne!(hash(), first);
-    assert!(place.of("node index.js").unknown.is_some());
+    assert!(place.files_of("node index.js").unknown.is_some());
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn folders_that_commands_may_write_leave_the_search_path() {
     let kept = |line: &str, writable: bool| {
         let may_write = |path: &Path| writable && path.starts_with(&root);
         let variables = place
-            .of(line)
+            .files_of(line)
             .variables(&root, Some(path.as_ref()), &may_write);
         let mut paths = variables.into_iter().filter(|(name, _)| name == "PATH");
         let kept = paths.next().unwrap().1;
@@ -327,7 +327,7 @@ fn more_scripts_than_are_read_are_not_known() {
         let next = format!(". ./{}.sh\n", name + 1);
         place.write(&format!("work/{name}.sh"), &(next + &texts));
     }
-    assert_eq!(place.of("sh 7.sh").unknown, None);
+    assert_eq!(place.files_of("sh 7.sh").unknown, None);
     // Each of them is read for each of the folders that the others change to.
     for name in 0..200 {
         let (above, next) = ("x/".repeat(name % 20), (name + 1) % 200);
@@ -335,7 +335,7 @@ fn more_scripts_than_are_read_are_not_known() {
         place.write(&format!("work/{above}y/z"), "");
         place.write(&format!("work/{name}.sh"), &text);
     }
-    let unknown = place.of("sh 0.sh").unknown;
+    let unknown = place.files_of("sh 0.sh").unknown;
     assert_eq!(unknown.as_deref(), Some("more scripts than are read"));
 }
 
@@ -343,7 +343,7 @@ fn more_scripts_than_are_read_are_not_known() {
 fn a_hash_changes_with_the_files_and_with_nothing_else() {
     let place = LineFolder::new();
     place.write("work/check.sh", "one");
-    let hash = |line: &str| place.of(line).content_hash().unwrap();
+    let hash = |line: &str| place.files_of(line).content_hash().unwrap();
     assert_eq!(hash("echo a"), None);
     let first = hash("./check.sh").unwrap();
     place.write("work/other.sh", "one");
@@ -365,7 +365,7 @@ fn what_may_be_written_is_found_by_its_path_and_by_what_the_path_leads_to() {
     place.write("home/real.sh", "x");
     let link = place.root().join("work/link.sh");
     std::os::unix::fs::symlink(place.root().join("home/real.sh"), link).unwrap();
-    let files = place.of("./link.sh");
+    let files = place.files_of("./link.sh");
     for folder in ["work", "home"] {
         let folder = place.root().join(folder);
         let may_write = |path: &Path| path.starts_with(&folder);
@@ -420,13 +420,17 @@ fn new_file_in_a_folder_whose_files_are_run_changes_the_hash() {
         "find hooks.d -print0 | xargs -0 -n1 sh",
     ] {
         let _ = fs::remove_file(folder.root().join("work/hooks.d/two"));
-        let before = folder.of(line).content_hash().unwrap();
+        let before = folder.files_of(line).content_hash().unwrap();
         assert!(before.is_some(), "{line}");
         folder.write("work/hooks.d/two", "#!/bin/sh\n");
-        assert_ne!(folder.of(line).content_hash().unwrap(), before, "{line}");
+        assert_ne!(
+            folder.files_of(line).content_hash().unwrap(),
+            before,
+            "{line}"
+        );
     }
-    assert!(folder.of("find . -exec sh {} \\;").unknown.is_some());
-    assert_eq!(folder.of("find . -exec rustfmt {} \\;").unknown, None);
+    assert!(folder.files_of("find . -exec sh {} \\;").unknown.is_some());
+    assert_eq!(folder.files_of("find . -exec rustfmt {} \\;").unknown, None);
 }
 
 /// Writes files, and checks that a change of the last one shows, or that the line is never trusted.
@@ -441,7 +445,7 @@ fn check_rewritten(line: &str, files: &[&str], changed: &str) {
         fs::write(&path, text.replace("WORK", &work)).unwrap();
     }
     let line = line.replace("WORK", &work);
-    let before = folder.of(&line);
+    let before = folder.files_of(&line);
     let hash = before.content_hash().unwrap();
     let path = folder.root().join("work").join(changed);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -450,7 +454,7 @@ fn check_rewritten(line: &str, files: &[&str], changed: &str) {
     if is_new {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
-    let after = folder.of(&line);
+    let after = folder.files_of(&line);
     let is_refused = before.unknown.is_some() && after.unknown.is_some();
     let is_noticed = after.content_hash().unwrap() != hash;
     assert!(is_refused || is_noticed, "{line}: {before:?}");
@@ -958,7 +962,7 @@ fn a_program_that_is_found_in_one_of_several_ways_is_reported() {
         "sh \"$(command -v nosuch || echo ./tools/x.sh)\"",
         "\"$(dirname \"$(go env GOMOD)\")/tools/x\"",
     ] {
-        assert!(folder.of(line).unknown.is_some(), "{line}");
+        assert!(folder.files_of(line).unknown.is_some(), "{line}");
     }
 }
 
@@ -1024,7 +1028,7 @@ fn scripts_that_build_or_test_the_workspace_are_reported() {
         "add() { PATH=\"$1:$PATH\"; }",
     ] {
         folder.write("work/hook.sh", &format!("#!/bin/bash\n{line}\n"));
-        let unknown = folder.of("./hook.sh").unknown;
+        let unknown = folder.files_of("./hook.sh").unknown;
         assert!(unknown.is_some(), "{line}");
     }
     for line in [
@@ -1040,7 +1044,7 @@ fn scripts_that_build_or_test_the_workspace_are_reported() {
         "export PATH=\"$(npm bin):$(brew --prefix)/bin:$PATH\"",
     ] {
         folder.write("work/hook.sh", &format!("#!/bin/bash\n{line}\n"));
-        assert_eq!(folder.of("./hook.sh").unknown, None, "{line}");
+        assert_eq!(folder.files_of("./hook.sh").unknown, None, "{line}");
     }
 }
 
@@ -1051,9 +1055,14 @@ fn installed_programs_may_build_and_compute_what_they_like() {
         "bin/python9",
         "#!/bin/sh\nPATH=\"$(x):$PATH\"\ncargo test\n",
     );
-    assert_eq!(folder.of("python9").unknown, None);
+    assert_eq!(folder.files_of("python9").unknown, None);
     let path = folder.root().join("bin/python9");
-    assert!(folder.of(&path.display().to_string()).unknown.is_some());
+    assert!(
+        folder
+            .files_of(&path.display().to_string())
+            .unknown
+            .is_some()
+    );
 }
 
 #[test]
@@ -1113,9 +1122,9 @@ fn what_git_runs_by_its_settings_cannot_be_rewritten() {
             folder.write(&format!("work/{path}"), text);
         }
         folder.write("work/.git/config", settings);
-        let before = folder.of(line).content_hash().unwrap();
+        let before = folder.files_of(line).content_hash().unwrap();
         folder.write(&format!("work/{changed}"), "rewritten");
-        let after = folder.of(line).content_hash().unwrap();
+        let after = folder.files_of(line).content_hash().unwrap();
         assert_ne!(before, after, "{line} {settings}");
     }
 }
@@ -1126,19 +1135,19 @@ fn ordinary_use_of_git_changes_no_hash() {
     folder.write("work/.git/config", "[user]\n\tname = A B\n");
     folder.write("work/.git/hooks/pre-commit", "#!/bin/sh\ncargo test\n");
     folder.write("work/.git/hooks/update.sample", "#!/bin/sh\n");
-    let before = folder.of("git diff --stat");
+    let before = folder.files_of("git diff --stat");
     assert_eq!(before.unknown, None);
     folder.write(
         "work/.git/config",
         "[user]\n\tname = A B\n[branch \"b\"]\n\tremote = origin\n[alias]\n\tt = !cargo test\n",
     );
-    let after = folder.of("git diff --stat");
+    let after = folder.files_of("git diff --stat");
     assert_eq!(
         before.content_hash().unwrap(),
         after.content_hash().unwrap()
     );
     for line in ["git t", "git commit -m x"] {
-        assert!(folder.of(line).unknown.is_some(), "{line}");
+        assert!(folder.files_of(line).unknown.is_some(), "{line}");
     }
 }
 
@@ -1165,11 +1174,11 @@ fn settings_of_repositories_in_the_index_count() {
             assert!(done.status.success(), "{done:?}");
         }
         folder.write("work/file", "x");
-        let before = folder.of("git diff").content_hash().unwrap();
+        let before = folder.files_of("git diff").content_hash().unwrap();
         let config = work.join("module/.git/config");
         let text = fs::read_to_string(&config).unwrap();
         fs::write(&config, text + "[core]\n\tfsmonitor = ./x\n").unwrap();
-        let after = folder.of("git diff").content_hash().unwrap();
+        let after = folder.files_of("git diff").content_hash().unwrap();
         assert_ne!(after, before, "{version}");
     }
 }
@@ -1252,7 +1261,7 @@ fn ordinary_hooks_are_known_and_leave_the_data_of_the_workspace_alone() {
         ("npx prettier --check .", &["work/package.json"]),
     ] {
         assert_eq!(folder.own(line), expected, "{line}");
-        assert_eq!(folder.of(line).unknown, None, "{line}");
+        assert_eq!(folder.files_of(line).unknown, None, "{line}");
     }
 }
 
@@ -1272,7 +1281,7 @@ fn every_start_of_python_without_a_script_imports_nothing_of_the_workspace() {
         "uv run python -c 'import json'",
         "ls | xargs python3 -m json.tool",
     ] {
-        assert!(folder.of(line).imports_nothing, "{line}");
+        assert!(folder.files_of(line).imports_nothing, "{line}");
     }
 }
 
@@ -1292,9 +1301,13 @@ fn a_home_folder_that_is_the_workspace_has_code_of_programs() {
         ("git status", ".gitconfig"),
         ("bash -lc true", ".profile"),
     ] {
-        let before = folder.of(line).content_hash().unwrap();
+        let before = folder.files_of(line).content_hash().unwrap();
         folder.write(&format!("work/{file}"), "x");
-        assert_ne!(folder.of(line).content_hash().unwrap(), before, "{line}");
+        assert_ne!(
+            folder.files_of(line).content_hash().unwrap(),
+            before,
+            "{line}"
+        );
     }
 }
 
@@ -1394,9 +1407,9 @@ fn recipes_of_files_and_folders_that_options_name_are_reported() {
         "lerna run t",
     ] {
         folder.write("work/hook.sh", &format!("#!/bin/bash\n{line}\n"));
-        let unknown = folder.of("./hook.sh").unknown;
+        let unknown = folder.files_of("./hook.sh").unknown;
         assert!(unknown.is_some(), "in a script: {line}");
-        assert!(folder.of(line).unknown.is_some(), "{line}");
+        assert!(folder.files_of(line).unknown.is_some(), "{line}");
     }
     for line in [
         "make fmt",
@@ -1415,7 +1428,7 @@ fn recipes_of_files_and_folders_that_options_name_are_reported() {
         "npm --version",
     ] {
         folder.write("work/hook.sh", &format!("#!/bin/bash\n{line}\n"));
-        assert_eq!(folder.of("./hook.sh").unknown, None, "{line}");
+        assert_eq!(folder.files_of("./hook.sh").unknown, None, "{line}");
     }
 }
 
@@ -1606,7 +1619,7 @@ fn programs_that_code_starts_with_arguments_are_looked_at() {
             "h.pl" => "perl",
             _ => "ruby",
         };
-        let unknown = folder.of(&format!("{program} {file}")).unknown;
+        let unknown = folder.files_of(&format!("{program} {file}")).unknown;
         assert_eq!(unknown.is_some(), is_reported, "{code}: {unknown:?}");
     }
 }
@@ -1619,9 +1632,9 @@ fn settings_of_git_count_outside_of_a_repository() {
     let config = format!("[alias]\n\tst = !sh {}/work/y\n", folder.root().display());
     folder.write("work/conf/git/config", &config);
     let line = "XDG_CONFIG_HOME=conf git st";
-    let before = folder.of(line).content_hash().unwrap();
+    let before = folder.files_of(line).content_hash().unwrap();
     folder.write("work/y", "rewritten");
-    assert_ne!(folder.of(line).content_hash().unwrap(), before);
+    assert_ne!(folder.files_of(line).content_hash().unwrap(), before);
 }
 
 #[test]
@@ -1648,23 +1661,27 @@ fn settings_of_git_are_found_where_variables_say() {
             .insert(name.clone(), value.clone().into());
         assert_eq!(set, None);
         let line = "git status";
-        let before = folder.of(line).content_hash().unwrap();
+        let before = folder.files_of(line).content_hash().unwrap();
         folder.write("work/x", "rewritten");
         assert_ne!(
-            folder.of(line).content_hash().unwrap(),
+            folder.files_of(line).content_hash().unwrap(),
             before,
             "{variable}"
         );
         // The same where the line sets it.
         folder.environment.remove(&name);
         let line = format!("{variable}=\"{value}\" git status");
-        let before = folder.of(&line).content_hash().unwrap();
+        let before = folder.files_of(&line).content_hash().unwrap();
         folder.write("work/x", "rewritten again");
-        assert_ne!(folder.of(&line).content_hash().unwrap(), before, "{line}");
+        assert_ne!(
+            folder.files_of(&line).content_hash().unwrap(),
+            before,
+            "{line}"
+        );
         if file != "none" {
-            let before = folder.of(&line).content_hash().unwrap();
+            let before = folder.files_of(&line).content_hash().unwrap();
             folder.write(&format!("work/{file}"), "[alias]\n\tst = !sh y\n");
-            let after = folder.of(&line).content_hash().unwrap();
+            let after = folder.files_of(&line).content_hash().unwrap();
             assert_ne!(after, before, "{line}");
         }
     }
@@ -1684,7 +1701,7 @@ fn lines_that_sed_and_awk_run_are_reported() {
         ("/^e/d", false),
         ("s,one,two e,", false),
     ] {
-        let unknown = folder.of(&format!("echo x | sed '{script}'")).unknown;
+        let unknown = folder.files_of(&format!("echo x | sed '{script}'")).unknown;
         assert_eq!(unknown.is_some(), is_reported, "{script}: {unknown:?}");
     }
     folder.write("work/plain.awk", "{ n += $1 }\nEND { print n }\n");
@@ -1699,10 +1716,10 @@ fn lines_that_sed_and_awk_run_are_reported() {
         ("awk -f runs.awk list", true),
         ("awk -f program list", true),
     ] {
-        let unknown = folder.of(line).unknown;
+        let unknown = folder.files_of(line).unknown;
         assert_eq!(unknown.is_some(), is_reported, "{line}: {unknown:?}");
         folder.write("work/hook.sh", &format!("{line}\n"));
-        let unknown = folder.of("sh hook.sh").unknown;
+        let unknown = folder.files_of("sh hook.sh").unknown;
         assert_eq!(unknown.is_some(), is_reported, "{line}: {unknown:?}");
     }
 }
@@ -2459,7 +2476,7 @@ fn what_a_command_of_a_script_runs_for_another_one_is_known() {
     let folder = LineFolder::new();
     let unknown = |text: &str| {
         folder.write("work/a.sh", text);
-        folder.of("sh a.sh").unknown.is_some()
+        folder.files_of("sh a.sh").unknown.is_some()
     };
     for begin in [
         "readonly",
@@ -2621,7 +2638,7 @@ fn programs_that_the_code_chooses_itself_are_known() {
     ] {
         let (_, file) = line.split_once(' ').unwrap();
         folder.write(&format!("work/{file}"), &format!("{code}\n"));
-        assert_eq!(folder.of(line).unknown, None, "{code}");
+        assert_eq!(folder.files_of(line).unknown, None, "{code}");
     }
 }
 
@@ -2634,7 +2651,7 @@ fn scripts_that_run_nothing_of_the_folder_of_their_starter_are_known() {
         "work/a.sh",
         "cd \"$(cat place)\"\nsh \"$(dirname \"$0\")/t/b.sh\"\n",
     );
-    assert_eq!(folder.of("sh a.sh").unknown, None);
+    assert_eq!(folder.files_of("sh a.sh").unknown, None);
 }
 
 #[test]
@@ -2746,6 +2763,6 @@ fn code_that_runs_nothing_of_the_folder_that_it_changes_to_is_known() {
     ] {
         let (_, file) = line.split_once(' ').unwrap();
         folder.write(&format!("work/{file}"), &format!("{code}\n"));
-        assert_eq!(folder.of(line).unknown, None, "{code}");
+        assert_eq!(folder.files_of(line).unknown, None, "{code}");
     }
 }

@@ -23,7 +23,7 @@ impl Dialect {
             ids: self.item_ids(),
             has_absolute_reads: self.has_absolute_reads(),
             has_newer_items: self.has_newer_items(),
-            causes: KnownCauses::of(self),
+            causes: KnownCauses::for_dialect(self),
         }
     }
 }

@@ -85,7 +85,7 @@ fn copy_bundle(
     let mut copier = Copier {
         converter: match (from, to) {
             (Schema::One, Schema::Two | Schema::Three) => {
-                Converter::Upgrade(Box::new(Upgrade::to(to)))
+                Converter::Upgrade(Box::new(Upgrade::to_schema(to)))
             }
             (Schema::Two | Schema::Three, Schema::One) => {
                 Converter::Downgrade(Downgrade::default())

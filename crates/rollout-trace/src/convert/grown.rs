@@ -40,7 +40,7 @@ pub(super) struct Continuation {
 
 impl ConvertedRequest {
     /// Keeps a request for the next one; none if it has another form.
-    pub(super) fn of(original: &[u8], converted: &[u8]) -> Option<Self> {
+    pub(super) fn new(original: &[u8], converted: &[u8]) -> Option<Self> {
         if original.len() > MOST_KEPT {
             return None;
         }
@@ -204,7 +204,7 @@ mod tests {
             continued += usize::from(grown.is_some());
             let converted = grown.unwrap_or_else(|| marked(text).into_bytes());
             assert_eq!(converted, marked(text).into_bytes());
-            let whole = ConvertedRequest::of(text, &converted);
+            let whole = ConvertedRequest::new(text, &converted);
             if let (Some(last), Some(whole)) = (&last, &whole)
                 && last.original == text
             {
@@ -252,8 +252,8 @@ mod tests {
         let request = |length: usize| format!(r#"{{"a":"{}","input":[{{}}]}}"#, "x".repeat(length));
         let (short, long) = (request(1), request(MOST_KEPT));
         let [short, long] = [short.as_bytes(), long.as_bytes()];
-        assert!(ConvertedRequest::of(long, long).is_none());
-        let kept = ConvertedRequest::of(short, short).unwrap();
+        assert!(ConvertedRequest::new(long, long).is_none());
+        let kept = ConvertedRequest::new(short, short).unwrap();
         assert!(kept.continuation(short).is_some() && kept.continuation(long).is_none());
         // One that only became too long.
         let grown = format!(
@@ -272,7 +272,7 @@ mod tests {
             r#"{"x":[]}"#,
             r#"{"input":[{}]"#,
         ] {
-            assert!(ConvertedRequest::of(text.as_bytes(), text.as_bytes()).is_none());
+            assert!(ConvertedRequest::new(text.as_bytes(), text.as_bytes()).is_none());
         }
     }
 }

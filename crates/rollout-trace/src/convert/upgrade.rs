@@ -57,7 +57,7 @@ struct Acceptance {
 
 impl Upgrade {
     /// A conversion to a schema.
-    pub(crate) fn to(schema: Schema) -> Self {
+    pub(crate) fn to_schema(schema: Schema) -> Self {
         Self {
             tells_waits: schema == Schema::Three,
             ..Self::default()
@@ -110,7 +110,7 @@ impl Upgrade {
             self.items(history, PayloadKind::InferenceRequest, payload);
         })?;
         if !continues {
-            history.request = ConvertedRequest::of(payload, &converted);
+            history.request = ConvertedRequest::new(payload, &converted);
         }
         Some(converted)
     }

@@ -16,7 +16,7 @@ const LINE_TAIL: &[u8] = b"\"}";
 const DIGITS: usize = 16;
 
 impl Checksum {
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    pub(crate) fn compute(bytes: &[u8]) -> Self {
         Self(Some(xxh3_64(bytes)))
     }
 
@@ -59,7 +59,7 @@ impl<'de> Deserialize<'de> for Checksum {
 /// Puts a checksum into a line, which must be one JSON object and have no line end yet.
 pub(crate) fn seal_line(text: &mut Vec<u8>, start: usize) {
     text.pop();
-    let Checksum(hash) = Checksum::of(&text[start..]);
+    let Checksum(hash) = Checksum::compute(&text[start..]);
     text.extend_from_slice(LINE_HEAD);
     text.extend_from_slice(format!("{:016x}", hash.unwrap_or_default()).as_bytes());
     text.extend_from_slice(LINE_TAIL);

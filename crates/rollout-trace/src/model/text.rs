@@ -101,7 +101,7 @@ fn opens_object(text: &str) -> bool {
 
 impl From<&JsonString<'_>> for Text {
     fn from(string: &JsonString<'_>) -> Self {
-        let left = LeftText::of(string).map(|left| TextPlace::Left(Arc::new(left)));
+        let left = LeftText::from_string(string).map(|left| TextPlace::Left(Arc::new(left)));
         Self(left.unwrap_or_else(|| TextPlace::Held(string.as_str().into())))
     }
 }
@@ -120,7 +120,7 @@ impl From<String> for Text {
 
 impl LeftText {
     /// None for a string that is short, or in no file.
-    fn of(string: &JsonString<'_>) -> Option<Self> {
+    fn from_string(string: &JsonString<'_>) -> Option<Self> {
         let place = string.place().filter(|place| {
             place.text.len() >= LONG && place.file.has(place.start as u64, place.text.len())
         })?;

@@ -21,7 +21,7 @@ pub(super) struct AcceptedContent {
 }
 
 impl AcceptedContent {
-    pub(super) fn of(message: Option<PayloadRef>, output: Option<PayloadRef>) -> Option<Self> {
+    pub(super) fn new(message: Option<PayloadRef>, output: Option<PayloadRef>) -> Option<Self> {
         let is_tool_output = message.is_none();
         let payload = message.or(output)?;
         Some(Self {

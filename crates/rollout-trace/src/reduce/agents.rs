@@ -295,7 +295,7 @@ impl Reducer {
     /// The address of an item, if it is a message to its own thread.
     pub(super) fn message_key(&self, item: &Normalised, thread: &ThreadId) -> Option<MessageKey> {
         let own_path = &self.trace.threads.get(thread)?.agent_path;
-        let message = AddressedMessage::of(item, self.schema)?;
+        let message = AddressedMessage::from_item(item, self.schema)?;
         (message.recipient == *own_path).then(|| message_key(&message.author, message.content))
     }
 }
@@ -315,7 +315,7 @@ struct AddressedMessage {
 }
 
 impl AddressedMessage {
-    fn of(item: &Normalised, schema: Schema) -> Option<Self> {
+    fn from_item(item: &Normalised, schema: Schema) -> Option<Self> {
         let part = match item.body.parts.as_slice() {
             [part] => part,
             [Part::Text { .. }, part @ Part::Encoded { .. }]

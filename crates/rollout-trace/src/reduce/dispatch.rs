@@ -48,7 +48,7 @@ impl Reducer {
                 agent_message_payload,
                 tool_output_payload,
             } => {
-                let shown = AcceptedContent::of(agent_message_payload, tool_output_payload);
+                let shown = AcceptedContent::new(agent_message_payload, tool_output_payload);
                 self.accepted(context, item_id, shown)
             }
             Event::CodeCellWaitTargetResolved {

@@ -25,7 +25,7 @@ pub(super) struct RawForm {
 
 impl RawForm {
     /// None for an item too large to be remembered.
-    pub(super) fn of(bytes: &[u8]) -> Option<Self> {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         Some(Self {
             len: u32::try_from(bytes.len()).ok()?,
             hash: xxh3_128(bytes),

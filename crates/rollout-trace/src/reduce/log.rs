@@ -16,7 +16,7 @@ pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayE
         Ok(file) => file,
         Err(source) => return Err(ReplayError::OpenLog { path, source }),
     };
-    let mut lines = LogLines::of(file);
+    let mut lines = LogLines::new(file);
     let mut number = 0;
     let mut closed = true;
     loop {

@@ -111,7 +111,7 @@ impl<'l> Matcher<'l> {
         conversation: &Conversation,
     ) -> Option<ItemId> {
         self.index
-            .get_or_insert_with(|| Index::of(items, conversation))
+            .get_or_insert_with(|| Index::build(items, conversation))
             .first_unused(items, key, id, conversation)
     }
 }
@@ -123,7 +123,7 @@ struct Index {
 }
 
 impl Index {
-    fn of(items: &[ItemId], conversation: &Conversation) -> Self {
+    fn build(items: &[ItemId], conversation: &Conversation) -> Self {
         let mut index = Self {
             heads: HashMap::with_capacity(items.len()),
             next: vec![usize::MAX; items.len()],

@@ -103,10 +103,10 @@ impl Reducer {
                     return Ok((found, found == item));
                 }
                 let read = self.read_again(payload, candidate.at.start, &placement.payload)?;
-                (key, read, RawForm::of(bytes))
+                (key, read, RawForm::from_bytes(bytes))
             }
             CandidateItem::Read(item) => {
-                let form = RawForm::of(bytes);
+                let form = RawForm::from_bytes(bytes);
                 if let Some(shown) = self.awaited(&item, placement.thread) {
                     matcher.pass();
                     self.show_message(shown, item);

@@ -22,7 +22,7 @@ const ID: usize = CALL + 2;
 /// Writes the variables of these names as members of an object at a level.
 macro_rules! members {
     ($out:expr, $level:expr, $part:expr; $($name:ident),+ $(,)?) => {{
-        let layout = IndentedWriter::at($level, $part);
+        let layout = IndentedWriter::at_level($level, $part);
         let mut serializer = JsonSerializer::with_formatter(&mut *$out, layout);
         let mut object = serializer.serialize_map(None)?;
         $(object.serialize_entry(stringify!($name), $name)?;)+

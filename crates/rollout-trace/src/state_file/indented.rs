@@ -38,7 +38,7 @@ pub(super) fn line<W: ?Sized + Write>(out: &mut W, level: usize, first: bool) ->
 
 impl IndentedWriter {
     /// For an object at this level.
-    pub(super) fn at(level: usize, part: DocumentPart) -> Self {
+    pub(super) fn at_level(level: usize, part: DocumentPart) -> Self {
         Self {
             part,
             outermost: level,

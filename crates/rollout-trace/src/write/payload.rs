@@ -101,7 +101,7 @@ impl<'w> Payloads<'w> {
 impl PayloadWriter {
     pub(super) fn of_schema(schema: Schema, limits: RecordingLimits) -> Self {
         Self {
-            upgrade: schema.has_ids().then(|| Upgrade::to(schema)),
+            upgrade: schema.has_ids().then(|| Upgrade::to_schema(schema)),
             sink: PayloadSink::new(schema == Schema::Three, limits),
             ..Self::default()
         }

@@ -55,7 +55,7 @@ impl PayloadSink {
                 retained_bytes: None,
             });
         } else if reference.parts.is_empty() {
-            reference.xxh3 = Some(Checksum::of(text));
+            reference.xxh3 = Some(Checksum::compute(text));
         }
         Ok(())
     }

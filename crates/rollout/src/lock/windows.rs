@@ -27,7 +27,7 @@ pub(super) fn take(file: &File, offset: u64) -> bool {
 }
 
 pub(super) fn release(file: &File, offset: u64) {
-    let mut range = at(offset);
+    let mut range = overlapped_at(offset);
     // SAFETY: the handle is open while the file is borrowed, and the structure lives until the call returns.
     unsafe { UnlockFileEx(file.as_raw_handle(), 0, 1, 0, &raw mut range) };
 }
@@ -46,14 +46,14 @@ pub(super) fn first(file: &File, offset: u64, length: i64) -> Option<HeldLock> {
 }
 
 fn try_take(file: &File, offset: u64) -> bool {
-    let mut range = at(offset);
+    let mut range = overlapped_at(offset);
     let flags = LOCKFILE_EXCLUSIVE_LOCK | LOCKFILE_FAIL_IMMEDIATELY;
     // SAFETY: the handle is open while the file is borrowed, and it was not opened for overlapped calls, so the structure
     // is only used until the call returns.
     unsafe { LockFileEx(file.as_raw_handle(), flags, 0, 1, 0, &raw mut range) != 0 }
 }
 
-fn at(offset: u64) -> OVERLAPPED {
+fn overlapped_at(offset: u64) -> OVERLAPPED {
     let mut range = OVERLAPPED::default();
     range.Anonymous.Anonymous.Offset = offset as u32;
     range.Anonymous.Anonymous.OffsetHigh = (offset >> 32) as u32;

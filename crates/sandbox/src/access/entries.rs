@@ -26,7 +26,7 @@ struct Root<'a> {
 
 impl AccessPlan {
     /// `is_folder` says what is at a path; none if there is nothing.
-    pub(crate) fn of(rules: &FileRules, is_folder: impl Fn(&Path) -> Option<bool>) -> Self {
+    pub(crate) fn from_rules(rules: &FileRules, is_folder: impl Fn(&Path) -> Option<bool>) -> Self {
         let roots: Vec<_> = (rules.writable.iter())
             .map(|path| Root {
                 path,
@@ -112,7 +112,7 @@ mod tests {
             masked: Vec::new(),
             untrusted: Vec::new(),
         };
-        AccessPlan::of(&rules, |path| {
+        AccessPlan::from_rules(&rules, |path| {
             let is_absent = absent.iter().any(|absent| path == Path::new(absent));
             (!is_absent).then_some(true)
         })
@@ -190,7 +190,7 @@ mod tests {
             masked: Vec::new(),
             untrusted: Vec::new(),
         };
-        let plan = AccessPlan::of(&rules, |path| (path == Path::new("/t")).then_some(true));
+        let plan = AccessPlan::from_rules(&rules, |path| (path == Path::new("/t")).then_some(true));
         assert!(plan.placeholders.is_empty());
         assert_eq!(plan.entries.len(), 1);
     }

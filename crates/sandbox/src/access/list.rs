@@ -111,7 +111,7 @@ pub(crate) struct AccessList(Vec<Vec<u8>>);
 
 impl AccessList {
     /// With only these entries.
-    pub(crate) fn of(entries: &[AccessEntry]) -> Self {
+    pub(crate) fn from_entries(entries: &[AccessEntry]) -> Self {
         Self(entries.iter().map(AccessEntry::encode).collect())
     }
 
@@ -119,7 +119,7 @@ impl AccessList {
     pub(crate) fn open() -> Self {
         let flags = FOR_FILES_BELOW | FOR_FOLDERS_BELOW;
         let entry = AccessEntry::full(&Sid::everyone());
-        Self::of(&[AccessEntry { flags, ..entry }])
+        Self::from_entries(&[AccessEntry { flags, ..entry }])
     }
 
     /// None if the bytes are not an access list.
@@ -222,7 +222,8 @@ mod tests {
         };
         let denied = AccessEntry::fixing(&other);
         let allowed = AccessEntry::full(&other);
-        let mut list = AccessList::of(&[denied.clone(), allowed.clone(), inherited.clone()]);
+        let mut list =
+            AccessList::from_entries(&[denied.clone(), allowed.clone(), inherited.clone()]);
         let protecting = AccessEntry::protecting(&own, true);
         let root = AccessEntry::full(&own);
         let entries = [root.clone(), protecting.clone()];
@@ -246,7 +247,7 @@ mod tests {
 
     #[test]
     fn lists_are_encoded_as_they_were() {
-        let mut list = AccessList::of(&AccessEntry::of_root(&Sid::everyone(), true));
+        let mut list = AccessList::from_entries(&AccessEntry::of_root(&Sid::everyone(), true));
         // An entry about a type of object.
         list.0.push(vec![5, 0, 8, 0, 1, 2, 3, 4]);
         let bytes = list.encode().unwrap();
@@ -264,7 +265,7 @@ mod tests {
         let entries: Vec<_> = (0..3000)
             .map(|n| AccessEntry::full(&Sid::of_command(n)))
             .collect();
-        assert_eq!(AccessList::of(&entries).encode(), None);
+        assert_eq!(AccessList::from_entries(&entries).encode(), None);
     }
 
     #[test]

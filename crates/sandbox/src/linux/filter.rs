@@ -289,7 +289,7 @@ mod tests {
     struct Filter(Vec<sock_filter>);
 
     impl Filter {
-        fn of(network: NetworkMode, metadata: Metadata) -> Self {
+        fn new(network: NetworkMode, metadata: Metadata) -> Self {
             Self(filter(network, metadata).unwrap())
         }
 
@@ -302,8 +302,8 @@ mod tests {
 
     #[test]
     fn calls_are_refused_by_number() {
-        let open = Filter::of(NetworkMode::Enabled, Metadata::Changeable);
-        let closed = Filter::of(NetworkMode::Restricted, Metadata::Fixed);
+        let open = Filter::new(NetworkMode::Enabled, Metadata::Changeable);
+        let closed = Filter::new(NetworkMode::Restricted, Metadata::Fixed);
         for call in ALWAYS.iter().chain(ON_THIS_ARCHITECTURE) {
             assert_eq!(open.verdict(*call, &[]), REFUSED, "{call}");
             assert_eq!(closed.verdict(*call, &[]), REFUSED, "{call}");
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn pairs_are_local_and_connected() {
-        let filter = Filter::of(NetworkMode::Restricted, Metadata::Changeable);
+        let filter = Filter::new(NetworkMode::Restricted, Metadata::Changeable);
         let pair = |domain: i32, kind: u64| {
             let domain = domain.cast_unsigned().into();
             filter.verdict(libc::SYS_socketpair, &[domain, kind])
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn with_the_network_on_sockets_are_of_the_usual_families() {
-        let filter = Filter::of(NetworkMode::Enabled, Metadata::Changeable);
+        let filter = Filter::new(NetworkMode::Enabled, Metadata::Changeable);
         let unknown = libc::SECCOMP_RET_ERRNO | libc::EAFNOSUPPORT.cast_unsigned();
         for family in 0..64 {
             let expected = if FAMILIES.contains(&family) {
@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn with_a_network_by_host_sockets_belong_to_the_namespace_and_connecting_is_reported() {
-        let filter = Filter::of(NetworkMode::ByHost, Metadata::Changeable);
+        let filter = Filter::new(NetworkMode::ByHost, Metadata::Changeable);
         let error = |errno: i32| libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
         for family in 0..64 {
             let expected = if OF_NAMESPACE.contains(&family) {
@@ -409,7 +409,7 @@ mod tests {
 
     #[test]
     fn modes_that_grant_rights_are_refused_where_they_count() {
-        let filter = Filter::of(NetworkMode::Enabled, Metadata::Changeable);
+        let filter = Filter::new(NetworkMode::Enabled, Metadata::Changeable);
         let creating = [libc::O_CREAT, libc::O_TMPFILE].map(|it| u64::from(it.cast_unsigned()));
         for (mode, expected) in [
             (0o755, ALLOWED),
@@ -444,7 +444,7 @@ mod tests {
 
     #[test]
     fn namespaces_and_attributes_are_refused_by_argument() {
-        let filter = Filter::of(NetworkMode::Enabled, Metadata::Fixed);
+        let filter = Filter::new(NetworkMode::Enabled, Metadata::Fixed);
         let clone = |flags: i32| filter.verdict(libc::SYS_clone, &[flags.cast_unsigned().into()]);
         assert_eq!(
             clone(libc::CLONE_VM | libc::CLONE_THREAD | libc::SIGCHLD),

@@ -50,7 +50,7 @@ impl AppliedConfinement {
 impl WindowsConfinement {
     pub(super) fn new(rules: &FileRules) -> Self {
         Self {
-            plan: AccessPlan::of(rules, is_folder),
+            plan: AccessPlan::from_rules(rules, is_folder),
         }
     }
 

@@ -90,7 +90,9 @@ fn restrict(own: &OwnedHandle, sids: &[Sid]) -> io::Result<OwnedHandle> {
 
 /// Sets who may use what a program creates without saying so.
 fn set_default_list(token: &OwnedHandle, entries: &[AccessEntry]) -> io::Result<()> {
-    let list = AccessList::of(entries).encode().unwrap_or_default();
+    let list = AccessList::from_entries(entries)
+        .encode()
+        .unwrap_or_default();
     let list = aligned(&list);
     let value = TOKEN_DEFAULT_DACL {
         DefaultDacl: pointer(&list).cast(),

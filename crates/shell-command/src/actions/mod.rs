@@ -50,7 +50,7 @@ pub fn command_actions(argv: &[String], programs: &dyn ProgramCheck) -> Vec<Comm
 
 /// The script of a call, or all of it if it is not clear what runs the script.
 fn unknown_command(argv: &[String], programs: &dyn ProgramCheck) -> String {
-    match ShellCall::of(argv) {
+    match ShellCall::from_argv(argv) {
         Some(call) if call.shell == ShellKind::Power => call.script.to_owned(),
         Some(call)
             if call.shell == ShellKind::Posix
@@ -64,7 +64,7 @@ fn unknown_command(argv: &[String], programs: &dyn ProgramCheck) -> String {
 
 /// The actions by the text of a call; `None` if any of its commands is unknown.
 fn claimed_actions(argv: &[String]) -> Option<Vec<CommandAction>> {
-    match ShellCall::of(argv) {
+    match ShellCall::from_argv(argv) {
         Some(ShellCall {
             shell: ShellKind::Posix,
             script,

@@ -65,7 +65,7 @@ pub(super) fn effect_with_room(act: impl FnOnce() -> isize, done: impl FnOnce(is
 
 /// Whether the disk has room for the effect that was counted last.
 fn has_room() -> bool {
-    scheduler::with(|scheduler| {
+    scheduler::with_scheduler(|scheduler| {
         let Some((after, count)) = scheduler.full_disk else {
             return true;
         };
@@ -109,7 +109,7 @@ pub(super) fn write(file: c_int, length: usize, act: impl Fn(usize) -> isize) ->
         let fits = length / 2;
         return match fits {
             0 => refuse(libc::ENOSPC) as isize,
-            _ if scheduler::with(|scheduler| scheduler.bytes.chance(1, 4)) => act(fits),
+            _ if scheduler::with_scheduler(|scheduler| scheduler.bytes.chance(1, 4)) => act(fits),
             _ => refuse(libc::ENOSPC) as isize,
         };
     }
@@ -131,20 +131,20 @@ pub(super) fn synchronise(file: c_int) {
 
 /// Ends the process as a planned kill does.
 pub(super) fn end_killed() -> ! {
-    let (kill, at_kill, process) = scheduler::with(|scheduler| {
+    let (kill, at_kill, process) = scheduler::with_scheduler(|scheduler| {
         let process = scheduler.peer.map_or(0, |peer| peer.number);
         (scheduler.kill, scheduler.at_kill, process)
     });
     let seed = kill.map(|kill| kill.seed);
     at_kill(process);
     scheduler::stop();
-    power::cut(&mut SeededRandom::of(seed.unwrap_or_default(), 40));
+    power::cut(&mut SeededRandom::for_purpose(seed.unwrap_or_default(), 40));
     scheduler::end_process(Ending::Killed)
 }
 
 /// Counts an effect. Returns the numbers of the kill if this is where it happens.
 fn is_last_effect() -> Option<SeededRandom> {
-    scheduler::with(|scheduler| {
+    scheduler::with_scheduler(|scheduler| {
         scheduler.effects += 1;
         let kill = scheduler.kill?;
         (scheduler.effects > kill.after).then(|| SeededRandom::new(kill.seed))

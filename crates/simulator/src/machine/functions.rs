@@ -20,7 +20,8 @@ const PROCESS: c_int = 4242;
 
 /// The process id of the caller.
 fn process() -> c_int {
-    let number = scheduler::with(|scheduler| scheduler.peer.map_or(0, |peer| peer.number));
+    let number =
+        scheduler::with_scheduler(|scheduler| scheduler.peer.map_or(0, |peer| peer.number));
     PROCESS + number as c_int
 }
 
@@ -195,7 +196,7 @@ unsafe extern "C" fn getrandom(place: *mut c_void, length: usize, flags: u32) ->
     }
     // SAFETY: the caller passes valid memory.
     let bytes = unsafe { std::slice::from_raw_parts_mut(place.cast::<u8>(), length) };
-    scheduler::with(|scheduler| {
+    scheduler::with_scheduler(|scheduler| {
         for chunk in bytes.chunks_mut(8) {
             let number = scheduler.bytes.next().to_le_bytes();
             chunk.copy_from_slice(&number[..chunk.len()]);

@@ -63,7 +63,7 @@ pub(crate) fn begin(setup: MachineSetup, folder: &Path) {
     });
     let now = setup.peer.map_or(setup.now, PeerProcess::begin);
     scheduler::begin(setup.seed, now, kill);
-    scheduler::with(|scheduler| {
+    scheduler::with_scheduler(|scheduler| {
         scheduler.full_disk = setup.full_disk;
         scheduler.peer = setup.peer;
         scheduler.at_kill = setup.at_kill;
@@ -76,12 +76,12 @@ pub(crate) fn begin(setup: MachineSetup, folder: &Path) {
 /// When something found no room on the disk for the first time, in nanoseconds.
 #[must_use]
 pub(crate) fn disk_filled_at() -> Option<u64> {
-    scheduler::with(|scheduler| scheduler.filled_at)
+    scheduler::with_scheduler(|scheduler| scheduler.filled_at)
 }
 
 /// Kills the process after so many effects on files from now, if it is to be killed.
 pub(crate) fn kill_after(effects: u64) {
-    scheduler::with(|scheduler| {
+    scheduler::with_scheduler(|scheduler| {
         let until = scheduler.effects + effects;
         if let Some(kill) = &mut scheduler.kill {
             kill.after = until;
@@ -102,7 +102,7 @@ pub(crate) fn end(ending: Ending) -> ! {
 /// Nanoseconds since the begin of the simulation.
 #[must_use]
 pub(crate) fn now() -> u64 {
-    scheduler::with(|scheduler| scheduler.time())
+    scheduler::with_scheduler(|scheduler| scheduler.time())
 }
 
 /// Appends to a file that is no part of the simulation.

@@ -13,7 +13,7 @@ impl SeededRandom {
 
     /// The generator of a seed and what it is for.
     #[must_use]
-    pub(crate) fn of(seed: u64, purpose: u64) -> Self {
+    pub(crate) fn for_purpose(seed: u64, purpose: u64) -> Self {
         let mut mixed = Self(seed ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         Self(mixed.next())
     }

@@ -127,11 +127,11 @@ fn shared() -> &'static mut Scheduler {
 
 /// Makes the calling thread the first one of a simulated process.
 pub(super) fn begin(seed: u64, now: u64, kill: Option<PlannedKill>) {
-    let mut random = SeededRandom::of(seed, 1);
+    let mut random = SeededRandom::for_purpose(seed, 1);
     let exchange = [4, 16, 64, 1_000_000][usize::try_from(random.below(4)).unwrap_or_default()];
     let scheduler = Scheduler {
         threads: Vec::new(),
-        bytes: SeededRandom::of(seed, 2),
+        bytes: SeededRandom::for_purpose(seed, 2),
         random,
         now,
         steps: 0,
@@ -151,7 +151,7 @@ pub(super) fn begin(seed: u64, now: u64, kill: Option<PlannedKill>) {
 }
 
 /// The scheduler, with the caller as the running thread.
-pub(super) fn with<T>(use_it: impl FnOnce(&mut Scheduler) -> T) -> T {
+pub(super) fn with_scheduler<T>(use_it: impl FnOnce(&mut Scheduler) -> T) -> T {
     use_it(shared())
 }
 

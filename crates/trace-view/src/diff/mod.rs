@@ -97,7 +97,7 @@ impl fmt::Display for Divergence {
 impl RunComparison {
     /// Compares two runs.
     #[must_use]
-    pub fn of(left: &RolloutTrace, right: &RolloutTrace) -> Self {
+    pub fn compare(left: &RolloutTrace, right: &RolloutTrace) -> Self {
         let (mut left, mut right) = (steps::agents(left), steps::agents(right));
         let mut names: Vec<String> = left.keys().cloned().collect();
         names.extend(
@@ -131,7 +131,7 @@ impl RunComparison {
 /// The first difference of two runs; none when they did the same.
 #[must_use]
 pub fn diff_traces(left: &RolloutTrace, right: &RolloutTrace) -> Option<Divergence> {
-    let mut firsts = RunComparison::of(left, right).differences();
+    let mut firsts = RunComparison::compare(left, right).differences();
     // Those of an agent are in order; the end of a turn that was cut has no event of its own.
     firsts.dedup_by(|next, first| next.agent == first.agent);
     let seq = |divergence: &Divergence| {

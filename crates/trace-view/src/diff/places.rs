@@ -17,7 +17,7 @@ static OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(super) struct OwnPlaces(Vec<String>);
 
 impl OwnPlaces {
-    pub(super) fn of(trace: &RolloutTrace) -> Self {
+    pub(super) fn from_trace(trace: &RolloutTrace) -> Self {
         let items = trace.conversation_items.values();
         let parts = items.flat_map(|item| &item.body.parts);
         let told = parts.filter_map(|part| match (part, &*WORKING_FOLDER) {

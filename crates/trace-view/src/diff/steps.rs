@@ -27,7 +27,7 @@ static VOLATILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// The steps of each agent. Agents of one path are told apart by the order in which they began.
 pub(super) fn agents(trace: &RolloutTrace) -> BTreeMap<String, Vec<RunStep>> {
-    let places = OwnPlaces::of(trace);
+    let places = OwnPlaces::from_trace(trace);
     let mut threads: Vec<_> = trace.threads.values().collect();
     threads.sort_by_key(|thread| thread.execution.started_seq);
     let mut agents: BTreeMap<String, Vec<RunStep>> = BTreeMap::new();

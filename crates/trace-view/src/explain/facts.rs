@@ -67,9 +67,9 @@ pub(super) struct RecordedThreadSettings {
 }
 
 impl<'t> SessionFacts<'t> {
-    pub(super) fn of(reduction: &'t Reduction, bundle: &Path) -> Self {
+    pub(super) fn from_reduction(reduction: &'t Reduction, bundle: &Path) -> Self {
         let trace = &reduction.trace;
-        let payloads = BundlePayloads::of(bundle);
+        let payloads = BundlePayloads::in_bundle(bundle);
         let json = |id: &codex_rollout_trace::ids::PayloadId| -> Option<Value> {
             let payload = trace.raw_payloads.get(id)?;
             let (bytes, is_cut) = payloads.read(payload, MOST_BYTES).ok()?;

@@ -23,7 +23,7 @@ const MOST_OF_A_KIND: usize = 10;
 /// What is worth a look in a session, in the order of time.
 #[must_use]
 pub fn explain(reduction: &Reduction, bundle: &Path) -> Vec<Finding> {
-    let facts = SessionFacts::of(reduction, bundle);
+    let facts = SessionFacts::from_reduction(reduction, bundle);
     let mut findings = commands::find(&facts);
     findings.extend(agents::find(&facts));
     findings.extend(compactions::find(&facts));

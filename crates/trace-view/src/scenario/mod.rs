@@ -41,7 +41,7 @@ pub struct WrittenScenario {
 /// # Errors
 /// The output cannot be written.
 pub fn write_scenario(recording: &Recording, out: &mut impl Write) -> io::Result<WrittenScenario> {
-    let session = RecordedSession::of(recording);
+    let session = RecordedSession::from_recording(recording);
     let mut limits = session.limits();
     limits.extend(session.unreadable.map_or_else(Vec::new, |count| {
         vec![format!(
@@ -86,7 +86,7 @@ struct RecordedSession {
 }
 
 impl RecordedSession {
-    fn of(recording: &Recording) -> Self {
+    fn from_recording(recording: &Recording) -> Self {
         let mut reader = SessionReader {
             recording,
             open: BTreeMap::new(),

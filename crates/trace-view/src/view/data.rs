@@ -170,7 +170,7 @@ impl Data {
 pub(super) type ThreadFolders = HashMap<String, String>;
 
 fn folders(trace: &RolloutTrace, bundle: &Path) -> ThreadFolders {
-    let bundle = BundlePayloads::of(bundle);
+    let bundle = BundlePayloads::in_bundle(bundle);
     let metadata = trace.raw_payloads.values();
     let metadata = metadata.filter(|payload| payload.kind == PayloadKind::SessionMetadata);
     metadata
@@ -504,13 +504,13 @@ pub(super) fn payload_order(payload: &PayloadRef) -> (usize, &PayloadId) {
 fn totals(timeline: &Timeline<'_>) -> Totals {
     let mut totals = Totals::default();
     for span in &timeline.spans {
-        totals.add(&Totals::of(span, timeline.end_of(span)));
+        totals.add(&Totals::from_span(span, timeline.end_of(span)));
     }
     totals
 }
 
 fn payloads(trace: &RolloutTrace, bundle: &Path, budget: u64) -> Vec<PayloadData> {
-    let bundle = &BundlePayloads::of(bundle);
+    let bundle = &BundlePayloads::in_bundle(bundle);
     let sizes: Vec<Option<u64>> = in_order(trace)
         .map(|payload| bundle.size(payload))
         .collect();

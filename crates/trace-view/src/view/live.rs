@@ -156,7 +156,7 @@ impl LiveView {
     #[must_use]
     pub fn new(bundle: &Path, source: String, prices: Prices) -> Self {
         Self {
-            bundle: BundlePayloads::of(bundle),
+            bundle: BundlePayloads::in_bundle(bundle),
             source,
             version: 0,
             is_over: false,
@@ -399,7 +399,7 @@ impl LiveView {
     ) -> Vec<(SpanIndex, Span<'f>)> {
         let graph = follower.graph();
         let mut spans: Vec<Span<'_>> = subjects(graph, changes)
-            .map(|subject| Span::of(subject, graph))
+            .map(|subject| Span::for_subject(subject, graph))
             .collect();
         spans.sort_by_key(Span::order);
         let mut placed = Vec::new();
@@ -472,7 +472,7 @@ impl LiveView {
             }));
         }
         self.lists.spans.set(at, &data, self.version)?;
-        let share = Totals::of(span, end);
+        let share = Totals::from_span(span, end);
         let known = &mut self.spans[at];
         self.totals.subtract(&known.share);
         self.totals.add(&share);

@@ -26,7 +26,7 @@ pub(super) struct Totals {
 
 impl Totals {
     /// What a span adds.
-    pub(super) fn of(span: &Span<'_>, end: i64) -> Self {
+    pub(super) fn from_span(span: &Span<'_>, end: i64) -> Self {
         let mut totals = Self {
             exit_codes: i64::from(span.exit_code().is_some_and(|code| code != 0)),
             // A terminal fails with its command.

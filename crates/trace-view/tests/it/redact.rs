@@ -17,7 +17,7 @@ struct Copy {
 }
 
 impl Copy {
-    fn of(bundle: &Bundle, text: Text) -> Self {
+    fn redacted(bundle: &Bundle, text: Text) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let person = Person {
             home: Some("/srv/people/ada".to_owned()),
@@ -78,7 +78,7 @@ fn planted_secrets_are_gone_and_the_copy_reduces() {
     let bundle = Bundle::unpack("tools_and_terminals");
     let escaped = serde_json::to_string(&planted()).unwrap();
     bundle.set_model(escaped.trim_matches('"'));
-    let copy = Copy::of(&bundle, Text::Keep);
+    let copy = Copy::redacted(&bundle, Text::Keep);
     for secret in PLANTED {
         assert!(!copy.holds(secret), "{secret}");
     }
@@ -112,7 +112,7 @@ fn every_kind_of_secret_is_gone_wherever_it_stands() {
             .join(format!("payloads/{}.json", 100 + number));
         fs::write(path, payload.to_string()).unwrap();
     }
-    let copy = Copy::of(&bundle, Text::Keep);
+    let copy = Copy::redacted(&bundle, Text::Keep);
     let left: Vec<&String> = kinds
         .iter()
         .filter(|[_, _, secret]| copy.holds(secret.trim_end_matches(['=', '/'])))
@@ -142,7 +142,7 @@ fn a_secret_that_is_known_from_one_place_is_gone_from_all() {
     let preview = json!({ "input_preview": format!("{{\"cmd\": \"echo {}...", &secret[..9]) });
     let more = format!("{}{preview}\n", fs::read_to_string(&log).unwrap());
     fs::write(&log, more).unwrap();
-    let copy = Copy::of(&bundle, Text::Keep);
+    let copy = Copy::redacted(&bundle, Text::Keep);
     assert!(!copy.holds(&secret[..9]));
     assert_eq!(copy.done.secrets, 2);
 }
@@ -172,7 +172,7 @@ fn without_text_arguments_and_file_names_go_too() {
     });
     let more = format!("{}{event}\n", fs::read_to_string(&log).unwrap());
     fs::write(&log, more).unwrap();
-    let copy = Copy::of(&bundle, Text::Mark);
+    let copy = Copy::redacted(&bundle, Text::Mark);
     for word in ["merger", "Merger"] {
         assert!(!copy.holds(word), "{word}");
     }
@@ -191,7 +191,7 @@ fn secrets_in_keys_arguments_and_torn_lines_are_gone_too() {
     let torn = fs::read_to_string(&log).unwrap()
         + r#"{"seq":99,"payload":{"error":"sk-proj-Zq81kdPPaw0283hdkQ"#;
     fs::write(&log, torn).unwrap();
-    let copy = Copy::of(&bundle, Text::Keep);
+    let copy = Copy::redacted(&bundle, Text::Keep);
     for secret in ["f9Kx02mm", "grace", "sk-proj"] {
         assert!(!copy.holds(secret), "{secret}");
     }
@@ -202,7 +202,7 @@ fn secrets_in_keys_arguments_and_torn_lines_are_gone_too() {
 fn a_bundle_without_secrets_is_copied_as_it_is() {
     for name in NAMES {
         let bundle = Bundle::unpack(name);
-        let copy = Copy::of(&bundle, Text::Keep);
+        let copy = Copy::redacted(&bundle, Text::Keep);
         let reduction = replay_bundle(copy.path()).unwrap();
         assert_eq!(
             shape(&reduction.trace),
@@ -218,7 +218,7 @@ fn without_text_the_shape_stays_and_the_words_go() {
     for name in NAMES {
         let bundle = Bundle::unpack(name);
         let original = bundle.reduce().trace;
-        let copy = Copy::of(&bundle, Text::Mark);
+        let copy = Copy::redacted(&bundle, Text::Mark);
         let marked = replay_bundle(copy.path()).unwrap().trace;
         assert_eq!(shape(&marked), shape(&original), "{name}");
         for item in original.conversation_items.values() {
@@ -239,7 +239,7 @@ fn without_text_the_shape_stays_and_the_words_go() {
 #[test]
 fn a_copy_is_for_its_owner() {
     use std::os::unix::fs::PermissionsExt;
-    let copy = Copy::of(&Bundle::unpack("one_turn"), Text::Keep);
+    let copy = Copy::redacted(&Bundle::unpack("one_turn"), Text::Keep);
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&copy.path()), 0o700);
     assert_eq!(mode(&copy.path().join("trace.jsonl")), 0o600);

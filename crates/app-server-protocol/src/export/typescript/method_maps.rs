@@ -48,7 +48,7 @@ impl Context<'_> {
 
     fn entry(&self, method: &MethodRow, union: &str) -> String {
         let path = format!("{}.params", method.name);
-        let form = self.forms.of(union, &path, self.request.release);
+        let form = self.forms.for_member(union, &path, self.request.release);
         let mut params = self
             .params(method)
             .map_or("undefined", local_name)

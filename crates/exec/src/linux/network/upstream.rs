@@ -36,7 +36,7 @@ pub(super) struct ProxyAddress {
 
 impl UpstreamProxies {
     /// What the variables of a command name.
-    pub(crate) fn of<'a>(
+    pub(crate) fn from_variables<'a>(
         variables: impl Iterator<Item = (&'a OsString, &'a OsString)> + Clone,
     ) -> Self {
         let value = |name: &str| {
@@ -201,10 +201,14 @@ mod tests {
         let variables: Vec<(OsString, OsString)> = (variables.iter())
             .map(|(name, value)| (name.into(), value.into()))
             .collect();
-        UpstreamProxies::of(variables.iter().map(|(name, value)| (name, value)))
+        UpstreamProxies::from_variables(variables.iter().map(|(name, value)| (name, value)))
     }
 
-    fn of(variables: &[(&str, &str)], host: &str, port: u16) -> Result<Option<String>, String> {
+    fn proxy_for(
+        variables: &[(&str, &str)],
+        host: &str,
+        port: u16,
+    ) -> Result<Option<String>, String> {
         let host = Host::parse(host).unwrap();
         let found = proxies(variables).of_host(&host, port)?;
         Ok(found.map(|proxy| format!("{}:{}", proxy.host, proxy.port)))
@@ -228,10 +232,10 @@ mod tests {
             ("x.star.test", 80, None),
         ] {
             let expected = expected.map(str::to_owned);
-            assert_eq!(of(&variables, host, port), Ok(expected), "{host}");
+            assert_eq!(proxy_for(&variables, host, port), Ok(expected), "{host}");
         }
-        assert_eq!(of(&[], "a.test", 80), Ok(None));
-        assert!(of(&[("ALL_PROXY", "socks5h://p.test:1")], "a.test", 80).is_err());
+        assert_eq!(proxy_for(&[], "a.test", 80), Ok(None));
+        assert!(proxy_for(&[("ALL_PROXY", "socks5h://p.test:1")], "a.test", 80).is_err());
     }
 
     #[test]

@@ -18,7 +18,7 @@ impl KnownCauses {
         has_bio_policy: true,
     };
 
-    pub(crate) fn of(dialect: Dialect) -> Self {
+    pub(crate) fn for_dialect(dialect: Dialect) -> Self {
         Self {
             has_all: dialect.has_all_error_causes(),
             has_bio_policy: dialect.has_bio_policy(),

@@ -68,7 +68,7 @@ pub(super) fn older(
             Some(ServerNotification::TurnCompleted(older))
         }
         ServerNotification::Error(failed) => {
-            let error = KnownCauses::of(dialect).older(&failed.error)?;
+            let error = KnownCauses::for_dialect(dialect).older(&failed.error)?;
             let mut older = failed.clone();
             older.error = error;
             Some(ServerNotification::Error(older))
@@ -94,7 +94,7 @@ fn older_turn(dialect: Dialect, thread: &str, turn: &Turn) -> Option<Turn> {
     let item = |item: &ThreadItem| older_item(dialect, item, place);
     let items: Vec<_> = turn.items.iter().map(|one| item(&one.item)).collect();
     let error: Option<TurnError> =
-        (turn.error.as_ref()).and_then(|error| KnownCauses::of(dialect).older(error));
+        (turn.error.as_ref()).and_then(|error| KnownCauses::for_dialect(dialect).older(error));
     if error.is_none() && items.iter().all(Option::is_none) {
         return None;
     }
