@@ -89,7 +89,7 @@ async fn message_behind_a_slow_hook_is_there_after_its_client_left() {
 }
 
 #[tokio::test]
-async fn every_message_that_was_replied_to_is_there_after_an_immediate_kill() {
+async fn accepted_messages_survive_an_immediate_kill() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text("done")));
     let home = scripted_home(&model, "");
@@ -210,7 +210,7 @@ async fn damaged_copy_stops_nothing_and_is_removed() {
 }
 
 #[tokio::test]
-async fn input_of_a_thread_from_a_file_elsewhere_is_there_after_a_kill() {
+async fn input_of_a_thread_from_another_file_survives_a_kill() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text("done")));
     let first = scripted_home(&model, "");
@@ -249,7 +249,7 @@ async fn copy_of_a_newer_version_is_left_alone() {
 
 /// A server with a turn whose request to the model has no answer, and two steered messages.
 #[tokio::test]
-async fn injected_items_and_pins_of_a_running_turn_are_there_after_an_immediate_kill() {
+async fn injected_items_and_pins_survive_an_immediate_kill() {
     let model = ModelServer::start([]).await.unwrap();
     let never = Latch::new();
     model.push(HttpReply::status(200).wait(&never));
@@ -327,7 +327,7 @@ async fn steered_input_is_in_its_turn_after_the_client_left() {
 }
 
 #[tokio::test]
-async fn steered_input_is_given_up_with_the_turn_that_the_user_stops() {
+async fn steered_input_is_dropped_with_the_interrupted_turn() {
     let model = ModelServer::start([]).await.unwrap();
     let home = scripted_home(&model, "");
     let (mut server, thread, turn) = steered_turn(&home, &model).await;
@@ -340,7 +340,7 @@ async fn steered_input_is_given_up_with_the_turn_that_the_user_stops() {
 }
 
 #[tokio::test]
-async fn steered_input_behind_an_open_question_is_there_after_the_client_left() {
+async fn steered_input_behind_a_question_survives_the_client() {
     let model = ModelServer::start([]).await.unwrap();
     let call = json!({ "command": "touch asked" });
     let call = sse::function_call("call", "shell_command", &call);
@@ -363,7 +363,7 @@ async fn steered_input_behind_an_open_question_is_there_after_the_client_left() 
 }
 
 #[tokio::test]
-async fn turn_that_was_accepted_during_a_compaction_begins_when_that_is_stopped() {
+async fn turn_accepted_during_a_compaction_starts_after_its_interrupt() {
     let model = ModelServer::start([]).await.unwrap();
     model.push(HttpReply::stream(&sse::text("done")));
     let never = Latch::new();
@@ -406,7 +406,7 @@ async fn steered_input_is_in_the_turn_that_a_compaction_replaces() {
 }
 
 #[tokio::test]
-async fn message_behind_a_slow_hook_is_given_up_with_the_turn_that_the_user_stops() {
+async fn message_behind_a_slow_hook_is_dropped_with_the_interrupted_turn() {
     let model = ModelServer::start([]).await.unwrap();
     let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW) }));
     let mut server = experimental_server(&home).await;

@@ -144,7 +144,7 @@ async fn a_provider_that_needs_no_login_has_no_account() {
 }
 
 #[tokio::test]
-async fn what_is_not_allowed_is_refused() {
+async fn login_methods_against_the_settings_are_refused() {
     let test = AccountTest::new("forced_login_method = \"chatgpt\"\n").await;
     let mut server = test.server().await;
     for (method, params, code, start) in [
@@ -541,7 +541,7 @@ async fn tokens_of_the_client_are_renewed_by_the_client() {
 }
 
 #[tokio::test]
-async fn a_client_that_has_no_tokens_fails_the_turn_and_nothing_else() {
+async fn client_without_tokens_fails_only_the_turn() {
     let more = "[model_providers.service]\nname = \"Service\"\nrequires_openai_auth = true\n\
                 request_max_retries = 0\nstream_max_retries = 0\n";
     // Apps would ask for tokens, too.
@@ -704,7 +704,7 @@ impl AccountTest {
 const WHO_AM_I: &str = "/v1/user-auth-credential/whoami";
 
 #[tokio::test]
-async fn personal_access_token_is_a_login_with_the_account_of_its_owner() {
+async fn personal_access_token_logs_in_its_owner() {
     let test = AccountTest::new("").await;
     test.service
         .push_for(WHO_AM_I, HttpReply::json(200, &owner("w1")));
@@ -746,7 +746,7 @@ async fn personal_access_token_is_a_login_with_the_account_of_its_owner() {
 }
 
 #[tokio::test]
-async fn personal_access_token_whose_owner_is_not_known_or_not_allowed_is_no_login() {
+async fn personal_access_token_of_an_unknown_owner_is_refused() {
     let refused = HttpReply::json(401, &json!({}));
     let unreadable = HttpReply::json(200, &json!({ "email": "me@here" }));
     let of_another_workspace = HttpReply::json(200, &owner("w2"));

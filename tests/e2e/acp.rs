@@ -49,7 +49,7 @@ async fn the_handshake_says_what_there_is() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_gets_the_errors_of_the_protocol() {
+async fn invalid_acp_requests_get_protocol_errors() {
     let home = tempfile::tempdir().unwrap();
     let mut editor = Editor::start_in(home, "hello.toml");
     let early = editor.request("session/list", json!({})).await;
@@ -487,7 +487,7 @@ async fn key_of_the_environment_is_for_the_process_and_never_stored() {
 }
 
 #[tokio::test]
-async fn key_of_the_environment_leaves_a_login_that_works_as_it_is() {
+async fn environment_key_keeps_a_working_login() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("auth.json");
     let stored = r#"{"OPENAI_API_KEY":"sk-stored"}"#;

@@ -32,7 +32,7 @@ steps = [{ message = "Short." }]
 "#;
 
 #[tokio::test]
-async fn a_second_prompt_joins_the_turn_and_a_command_waits_for_its_end() {
+async fn second_prompt_joins_the_turn_and_commands_wait() {
     let mut editor = editor_with(SLOW_THEN_SHORT, json!({})).await;
     let session = editor.new_session().await;
     let first = editor.ask("session/prompt", prompt(&session, "go")).await;
@@ -123,7 +123,7 @@ fn answer_terminals(editor: &mut Editor, exit_code: i64) {
 }
 
 #[tokio::test]
-async fn a_command_runs_in_the_terminal_of_the_editor_once_it_is_allowed() {
+async fn approved_command_runs_in_the_editor_terminal() {
     let mut editor = editor_with(EDITOR_TERMINAL, json!({ "terminal": true })).await;
     editor.answer("session/request_permission", selected("allow_once"));
     answer_terminals(&mut editor, 0);

@@ -201,7 +201,7 @@ async fn several_editors_have_one_session_live() {
 }
 
 #[tokio::test]
-async fn the_first_answer_counts_and_the_question_of_the_others_is_withdrawn() {
+async fn first_answer_withdraws_the_other_questions() {
     let agent = Agent::start("approve-command.toml").await;
     let (mut one, mut other) = (agent.editor().await, agent.editor().await);
     let session = one.new_session().await;
@@ -274,7 +274,7 @@ async fn an_editor_that_leaves_answers_nothing_for_the_others() {
 }
 
 #[tokio::test]
-async fn an_editor_without_forms_leaves_a_question_to_those_that_have_them() {
+async fn form_question_goes_to_editors_with_form_support() {
     let agent = Agent::start("ask-the-person.toml").await;
     let mut plain = agent.editor().await;
     let mut able = agent
@@ -315,7 +315,7 @@ async fn a_session_without_a_turn_is_found_by_the_next_editor() {
 }
 
 #[tokio::test]
-async fn only_clients_with_the_token_and_no_web_pages_are_let_in() {
+async fn acp_listener_needs_the_token_and_refuses_web_pages() {
     let home = tempfile::tempdir().unwrap();
     let token = home.path().join("token");
     std::fs::write(&token, "open sesame").unwrap();
@@ -358,7 +358,7 @@ async fn only_clients_with_the_token_and_no_web_pages_are_let_in() {
 }
 
 #[tokio::test]
-async fn a_message_over_the_limit_is_refused_and_the_editor_goes_on() {
+async fn oversized_acp_message_is_refused_and_the_session_continues() {
     let flags = [
         "--listen",
         "ws://127.0.0.1:0",

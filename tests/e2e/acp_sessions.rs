@@ -52,7 +52,7 @@ async fn commands_come_some_time_after_the_reply_that_opens_a_session() {
 }
 
 #[tokio::test]
-async fn nothing_of_a_new_session_comes_before_its_reply() {
+async fn new_session_updates_follow_the_reply() {
     let offers = json!({ "session": { "notices": {} } });
     let mut editor = Editor::start("hello.toml", offers).await;
     let missing = json!({ "name": "gone", "command": "/no/such/program", "args": [], "env": [] });

@@ -242,7 +242,7 @@ async fn a_job_has_an_agent_for_each_row() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_a_job_is_refused_before_an_agent_starts() {
+async fn invalid_job_is_refused_before_an_agent_starts() {
     let mut job = JobThread::start("a,b\n1,2\n", OPEN, "").await;
     fs::write(job.path("short.csv"), "a,b\n1\n").unwrap();
     fs::create_dir(job.path("folder")).unwrap();

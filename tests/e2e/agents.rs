@@ -79,7 +79,7 @@ fn agent_of(turn: &Value) -> String {
 }
 
 #[tokio::test]
-async fn an_agent_is_a_thread_that_is_told_asks_and_reads_back() {
+async fn agent_thread_notifies_asks_and_can_be_read() {
     let (model, home) = model_with_agent([touch(), text("made")]).await;
     let mut server = server(&home).await;
     let parent = server.start_thread().await;
@@ -236,7 +236,7 @@ async fn interrupting_a_wait_leaves_the_agent_alone() {
 }
 
 #[tokio::test]
-async fn what_an_agent_asks_is_not_lost_when_its_client_goes() {
+async fn agent_approval_outlives_its_client() {
     let (_model, home) = model_with_agent([touch(), text("made")]).await;
     let server = Listening::start(home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
     let mut first = server.connect().await;
@@ -321,7 +321,7 @@ async fn agents_that_end_with_the_turns_of_their_parent_replay() {
 }
 
 #[tokio::test]
-async fn a_role_of_the_user_changes_what_an_agent_is_told_and_which_model_it_is() {
+async fn user_role_sets_agent_instructions_and_model() {
     let task = json!({ "message": "judge it", "agent_type": "critic" });
     let model = ModelServer::start([call("spawn_agent", &task), text("started")]).await;
     let model = model.unwrap();
@@ -355,7 +355,7 @@ async fn a_role_of_the_user_changes_what_an_agent_is_told_and_which_model_it_is(
 }
 
 #[tokio::test]
-async fn a_script_is_told_of_its_own_turn_and_not_of_what_agents_say() {
+async fn notifier_script_gets_only_its_own_turn() {
     let latch = Latch::new();
     let held = held("mine", &latch);
     let task = json!({ "message": "make it" });

@@ -134,7 +134,7 @@ async fn many_tools_are_searched_for_and_called() {
 }
 
 #[tokio::test]
-async fn apps_that_are_mentioned_are_offered_for_the_rest_of_the_thread() {
+async fn mentioned_apps_are_offered_for_the_rest_of_the_thread() {
     let replies = ["one", "two", "three", "four"].map(says).into();
     let mut test = searching(replies, FEATURE).await;
     let thread = test.server.start_thread().await;
@@ -184,7 +184,7 @@ fn offered_tools(test: &AppTest, request: usize) -> usize {
 }
 
 #[tokio::test]
-async fn apps_that_input_of_a_running_turn_mentions_are_offered_at_once_and_after_a_resume() {
+async fn apps_mentioned_by_steering_are_offered_at_once_and_after_a_resume() {
     let waits = sse::function_call("c", "shell_command", &json!({ "command": "cat fifo" }));
     let waits = HttpReply::stream(&sse::items(&[waits]));
     let replies = vec![says("hi"), waits, says("one"), says("two"), says("three")];

@@ -60,7 +60,7 @@ fn items(turn: &Value) -> &[Value] {
 }
 
 #[tokio::test]
-async fn what_is_no_request_is_refused_and_the_connection_goes_on() {
+async fn invalid_request_is_refused_and_the_connection_continues() {
     let model = ModelServer::start([]).await.unwrap();
     let home = untrusted_home(&model);
     let mut server = server(&home).await;
@@ -94,7 +94,7 @@ async fn what_is_no_request_is_refused_and_the_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn a_turn_that_runs_when_the_client_goes_away_ends_as_interrupted() {
+async fn running_turn_is_interrupted_when_the_client_disconnects() {
     let model = ModelServer::start([HttpReply::silence()]).await.unwrap();
     let home = untrusted_home(&model);
     let mut server = server(&home).await;

@@ -86,7 +86,7 @@ fn suggestion(kind: &str, id: &str) -> HttpReply {
 }
 
 #[tokio::test]
-async fn the_model_suggests_what_is_missing_and_learns_whether_it_is_there() {
+async fn app_suggestion_reports_whether_the_app_was_installed() {
     let replies = vec![
         suggestion("connector", "connector_zeal"),
         suggestion("plugin", "demo@team"),

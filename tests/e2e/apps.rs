@@ -547,7 +547,7 @@ async fn without_the_feature_or_the_login_there_are_no_apps() {
 }
 
 #[tokio::test]
-async fn a_list_for_a_thread_goes_by_the_settings_of_the_thread() {
+async fn app_list_of_a_thread_follows_its_settings() {
     let mut test = AppTest::new(directory(), Vec::new(), "").await;
     for (is_on, count) in [(true, 3), (false, 0)] {
         let params = json!({ "config": { "features.apps": is_on } });

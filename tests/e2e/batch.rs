@@ -244,7 +244,7 @@ async fn task_of_a_scheduler_works_on_its_row_alone() {
 }
 
 #[tokio::test]
-async fn task_for_a_row_that_another_worker_has_waits_for_its_result() {
+async fn task_waits_for_the_worker_of_its_row() {
     let model = ModelServer::start([]).await.unwrap();
     let latch = Latch::new();
     model.push(held(&latch, "done"));

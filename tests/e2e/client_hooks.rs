@@ -78,7 +78,7 @@ async fn a_client_that_fails_decides_nothing_unless_it_is_required() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_answer_is_not_waited_for_too_long() {
+async fn client_hook_without_answer_times_out() {
     let params = json!({ "eventName": "userPromptSubmit", "timeoutSec": 1, "onError": "block" });
     let mut hooked = registered(&params, []).await;
     let turn = hooked.turn("hello").await;

@@ -134,7 +134,7 @@ async fn a_program_runs_and_answers() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused() {
+async fn invalid_command_requests_are_refused() {
     let mut serving = Serving::start().await;
     let no_name = "command/exec tty or streaming requires a client-supplied processId";
     for (params, code, message) in [
@@ -311,7 +311,7 @@ async fn input_and_output_are_streamed() {
 }
 
 #[tokio::test]
-async fn what_is_typed_arrives_in_its_order_and_closed_is_closed() {
+async fn command_input_arrives_in_order_until_it_is_closed() {
     let mut serving = Serving::start().await;
     let named = json!({ "processId": "sort", "streamStdin": true });
     let script = "cat; read x < /dev/null; exec <&-; sleep 0";

@@ -93,7 +93,7 @@ async fn pinned_text_survives_a_hundred_compactions_and_a_restart() {
 }
 
 #[tokio::test]
-async fn what_a_compaction_dropped_is_read_and_brought_back() {
+async fn compacted_items_can_be_read_and_restored() {
     let (model, home, mut server, thread) = started(json!({})).await;
     let none = json!({ "threadId": thread });
     turn(&mut server, &thread, "first").await;
@@ -239,7 +239,7 @@ async fn ephemeral_threads_have_pins_and_no_stored_compactions() {
 }
 
 #[tokio::test]
-async fn summary_that_the_server_cut_is_kept_and_an_empty_one_drops_nothing() {
+async fn truncated_summary_is_used_and_an_empty_one_is_ignored() {
     let (model, _home, mut server, thread) = started(json!({})).await;
     let start = json!({ "threadId": thread });
     for (summary, status) in [("", "failed"), ("half of it", "completed")] {

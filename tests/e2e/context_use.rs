@@ -105,7 +105,7 @@ async fn parts_of_a_context_are_the_same_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_context_is_told_while_a_turn_runs_and_of_ephemeral_threads() {
+async fn context_use_is_reported_during_turns_and_for_ephemeral_threads() {
     let latch = Latch::new();
     let stream = HttpReply::status(200).header("content-type", "text/event-stream");
     let answer = counted(sse::text("one"), 4000, 1000);

@@ -177,7 +177,7 @@ fn a_server_that_was_started_otherwise_is_left_alone() {
 }
 
 #[test]
-fn links_and_files_at_the_place_of_the_socket_are_not_followed_to_others() {
+fn daemon_socket_does_not_follow_links() {
     let home = DaemonHome::new();
     let socket = home.socket();
     fs::create_dir(socket.parent().unwrap()).unwrap();
@@ -250,7 +250,7 @@ fn a_proxy_without_a_server_says_so() {
 }
 
 #[test]
-fn what_other_releases_do_with_the_server_says_what_to_use() {
+fn daemon_commands_of_other_releases_name_the_replacement() {
     let home = tempfile::tempdir().unwrap();
     for (arguments, instead) in [
         (

@@ -198,7 +198,7 @@ async fn every_method_replies_soon_to_params_that_name_a_dead_mount() {
 }
 
 #[tokio::test]
-async fn two_hundred_requests_on_a_dead_mount_are_refused_and_hold_up_no_other() {
+async fn requests_on_a_dead_mount_are_refused_without_delaying_others() {
     let Some((home, mount)) = mounted("") else {
         return;
     };
@@ -366,7 +366,7 @@ async fn settings_that_name_a_dead_mount_hold_nobody_up() {
 }
 
 #[tokio::test]
-async fn command_that_waits_for_a_dead_mount_ends_with_its_limit_and_not_the_server() {
+async fn command_on_a_dead_mount_ends_at_its_time_limit() {
     let Some((home, mount)) = mounted("") else {
         return;
     };
@@ -440,7 +440,7 @@ async fn turns_on_a_dead_mount_fail_and_others_go_on() {
 }
 
 #[tokio::test]
-async fn programs_that_are_told_to_work_on_a_dead_mount_refuse_soon() {
+async fn programs_refuse_a_dead_mount_quickly() {
     let model = ModelServer::start([]).await.unwrap();
     let Some((home, mount)) = mounted(&scripted_config(&model, "")) else {
         return;

@@ -136,7 +136,7 @@ fn the_person_is_asked_until_there_is_an_answer() {
 }
 
 #[test]
-fn nobody_at_the_keyboard_is_no_consent() {
+fn closed_input_declines_the_command() {
     let (output, home) = with_script("approve-command.toml", "");
     contains_in_order(
         &text(&output),

@@ -190,7 +190,7 @@ fn unknown_settings_are_named() {
 }
 
 #[test]
-fn only_what_requests_need_is_looked_at_on_request() {
+fn network_only_limits_the_checks() {
     let home = tempfile::tempdir().unwrap();
     let output = Command::new(PROGRAM)
         .args(["doctor", "--network-only", "--json"])

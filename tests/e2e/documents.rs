@@ -126,7 +126,7 @@ async fn every_command_of_the_readme_runs() {
 }
 
 #[test]
-fn what_is_not_run_here_is_there() {
+fn readme_has_commands_that_this_test_does_not_run() {
     let readme = commands("README.md");
     for command in ELSEWHERE {
         assert!(readme.iter().any(|known| known == command), "{command}");

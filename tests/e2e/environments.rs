@@ -195,7 +195,7 @@ fn tools(request: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn the_environment_of_a_thread_can_be_taken_away_and_given_back() {
+async fn thread_environment_can_be_removed_and_restored() {
     let replies = (0..3).map(|number| message(number, "done"));
     let mut scripted = ScriptedThread::start(replies, json!({})).await;
     let elsewhere = tempfile::tempdir().unwrap();

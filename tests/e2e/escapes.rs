@@ -312,7 +312,7 @@ fn attacker() {
 }
 
 #[test]
-fn who_leaves_the_group_does_not_survive() {
+fn processes_outside_the_group_are_killed() {
     let mark = format!("86{}", std::process::id());
     let script = format!("setsid sleep {mark} & (setsid sleep {mark} &) ; sleep 0.1; echo on");
     for (unified, call) in [(false, shell_call(&script)), (true, exec_call(&script))] {

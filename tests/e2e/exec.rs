@@ -153,7 +153,7 @@ fn a_turn_that_fails_is_a_failure() {
 }
 
 #[test]
-fn nobody_is_asked_and_nothing_happens_without_the_right() {
+fn read_only_run_declines_the_patch_without_a_question() {
     let place = ExecFolders::new();
     let script = scenario("approve-patch.toml");
     let output = place.exec(&["--json", "-s", "read-only", "--scenario", &script, "hi"]);
@@ -229,7 +229,7 @@ fn an_interrupt_ends_the_turn_in_good_order() {
 }
 
 #[tokio::test]
-async fn what_is_asked_for_reaches_the_model() {
+async fn exec_options_reach_the_model() {
     let model = ModelServer::start([HttpReply::stream(&sse::text("{}"))])
         .await
         .unwrap();

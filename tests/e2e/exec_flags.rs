@@ -142,7 +142,7 @@ fn settings_of_the_user_are_left_out_on_request() {
 }
 
 #[tokio::test]
-async fn rules_of_the_user_and_of_projects_are_left_out_on_request() {
+async fn user_and_project_rules_can_be_ignored() {
     for (flags, runs) in [(&[][..], false), (&["--ignore-rules"][..], true)] {
         let model = ModelServer::start([command_of("touch made", false)]).await;
         let model = model.unwrap();

@@ -51,7 +51,7 @@ async fn asked_with_input(pieces: &'static [&'static str]) -> String {
 }
 
 #[tokio::test]
-async fn what_is_piped_in_follows_the_prompt() {
+async fn piped_input_follows_the_prompt() {
     let asked = asked_with_input(&["a line\n"]).await;
     assert!(
         asked.contains(r"what is it?\n\n<stdin>\na line\n</stdin>"),

@@ -148,7 +148,7 @@ async fn until_closed(socket: &mut WebSocket<TcpStream>, id: &str) -> (String, i
 }
 
 #[tokio::test]
-async fn output_of_a_command_is_numbered_and_its_end_is_told_once() {
+async fn remote_output_is_numbered_and_its_end_reported_once() {
     let machine = TestMachine::start().await;
     let (mut socket, _) = machine.session().await;
     let params = machine.start_params(
@@ -174,7 +174,7 @@ async fn output_of_a_command_is_numbered_and_its_end_is_told_once() {
 }
 
 #[tokio::test]
-async fn nothing_is_done_before_the_handshake() {
+async fn requests_before_the_handshake_are_refused() {
     let machine = TestMachine::start().await;
     let mut socket = machine.connect().await;
     let params = machine.start_params("1", "touch made");
@@ -339,7 +339,7 @@ async fn a_file_is_as_it_was_until_its_handle_is_closed() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_confined_as_asked_is_refused() {
+async fn unenforceable_sandbox_request_is_refused() {
     let machine = TestMachine::start().await;
     let (mut socket, _) = machine.session().await;
     let mut unknown = machine.sandbox();
@@ -393,7 +393,7 @@ async fn confined_command_cannot_ask_its_server_for_more() {
 }
 
 #[tokio::test]
-async fn everything_that_was_started_ends_with_the_server() {
+async fn started_processes_end_with_the_server() {
     let mut machine = TestMachine::start().await;
     let (mut socket, _) = machine.session().await;
     let params = machine.start_params(

@@ -62,7 +62,7 @@ async fn files_and_folders_are_made_read_copied_and_removed() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_says_why() {
+async fn failed_file_requests_give_the_reason() {
     let mut serving = Serving::start().await;
     let (missing, folder, file) = (serving.path("no"), serving.path("d"), serving.path("f"));
     fs::create_dir_all(serving.path("d/e")).unwrap();
@@ -269,7 +269,7 @@ async fn a_pipe_wedges_nothing() {
 }
 
 #[tokio::test]
-async fn a_huge_file_is_refused_for_reading_and_copied_with_its_holes() {
+async fn huge_file_is_not_read_and_copied_sparsely() {
     let mut serving = Serving::start().await;
     let path = serving.path("huge");
     let length = 10 << 30;

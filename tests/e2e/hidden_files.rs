@@ -271,7 +271,7 @@ async fn models_are_told_that_a_file_is_there_and_hidden() {
 }
 
 #[tokio::test]
-async fn what_appears_is_hidden_from_the_next_command() {
+async fn new_secret_files_are_hidden_from_the_next_command() {
     if !hides() {
         return;
     }
@@ -352,7 +352,7 @@ async fn a_person_allows_one_file_for_a_turn() {
 }
 
 #[tokio::test]
-async fn built_in_files_are_hidden_in_a_sandbox_unless_a_person_switches_that_off() {
+async fn built_in_secret_patterns_are_hidden_unless_switched_off() {
     if !hides() {
         return;
     }

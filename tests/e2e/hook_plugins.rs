@@ -39,7 +39,7 @@ async fn asked(server: &mut AppServer, model: &ModelServer) -> String {
 }
 
 #[tokio::test]
-async fn a_hook_of_a_plugin_runs_while_it_is_trusted_as_it_is() {
+async fn plugin_hook_runs_while_its_trusted_content_is_unchanged() {
     let replies = ["one", "two", "three", "four"].map(says);
     let model = ModelServer::start(replies).await.unwrap();
     let (home, team) = home_with_plugin(&model);

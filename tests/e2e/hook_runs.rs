@@ -105,7 +105,7 @@ async fn an_objection_without_a_reason_is_one() {
 }
 
 #[tokio::test]
-async fn nothing_of_a_hook_is_left() {
+async fn hook_processes_are_killed_at_its_end() {
     for (command, expected) in [
         (
             "sleep 1000 & echo $! > pid; wait",
@@ -148,7 +148,7 @@ async fn a_hook_need_not_read_its_input() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_an_async_hook() {
+async fn async_hook_does_not_delay_the_turn() {
     let hooks = json!({ "UserPromptSubmit": [{ "hooks": [
         { "type": "command", "command": "cat fifo; echo CONTEXT", "async": true },
     ] }] });

@@ -48,7 +48,7 @@ async fn runs(hooked: &mut Hooked) -> usize {
 }
 
 #[tokio::test]
-async fn a_hook_runs_once_the_user_trusts_it_and_until_it_changes() {
+async fn trusted_hook_runs_until_it_changes() {
     let model = ModelServer::start([]).await.unwrap();
     let home = untrusted_home(&model);
     write(&home, "hooks.json", &prompt_hook("echo a"));

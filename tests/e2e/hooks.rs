@@ -497,7 +497,7 @@ async fn a_turn_goes_on_when_a_hook_objects_to_its_end() {
 }
 
 #[tokio::test]
-async fn the_program_of_notify_hears_of_turns_that_no_hook_has_ended() {
+async fn notify_program_gets_turns_not_ended_by_hooks() {
     let stop = prints(&json!({ "continue": false }));
     let once = format!("if [ -e later ]; then exit 0; fi; touch later; {stop}");
     let model = ModelServer::start([answer_with("one"), answer_with("two")])

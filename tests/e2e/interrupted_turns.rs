@@ -229,7 +229,7 @@ async fn a_call_that_had_begun_is_never_made_again() {
 }
 
 #[tokio::test]
-async fn what_ended_before_a_question_is_kept() {
+async fn calls_before_a_pending_approval_are_kept_after_a_kill() {
     let two = [runs("call-1", "pwd"), runs("call-2", COUNTED)];
     let replies = vec![calls(&two), said("m1", "done")];
     let (case, server, asked) = begun(replies, ASKING, APPROVAL).await;
@@ -408,7 +408,7 @@ async fn the_approval_of_a_patch_is_asked_again() {
 }
 
 #[tokio::test]
-async fn the_turn_of_an_agent_goes_on_when_its_thread_is_resumed() {
+async fn agent_turn_continues_after_a_resume() {
     let task = json!({ "message": "make it", "agent_type": "worker" });
     let spawns = sse::function_call("call-1", "spawn_agent", &task);
     let replies = vec![calls(&[spawns]), HttpReply::silence()];

@@ -53,7 +53,7 @@ async fn thread_with_terminals(server: &mut AppServer, policy: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_was_typed_last_is_told_before_the_end_that_it_brings() {
+async fn last_terminal_input_is_reported_before_the_end() {
     let waits = json!({ "cmd": "read line", "tty": true, "yield_time_ms": 250 });
     let model = ModelServer::start([call("exec_command", &waits), says("it waits")]);
     let model = model.await.unwrap();
@@ -79,7 +79,7 @@ async fn what_was_typed_last_is_told_before_the_end_that_it_brings() {
 }
 
 #[tokio::test]
-async fn client_that_comes_back_is_told_of_the_command_that_runs_on() {
+async fn reconnected_client_sees_the_running_command() {
     let runs = json!({ "cmd": "sleep 600", "yield_time_ms": 250 });
     let model = ModelServer::start([call("exec_command", &runs), says("it runs")]);
     let model = model.await.unwrap();
@@ -117,7 +117,7 @@ async fn client_that_comes_back_is_told_of_the_command_that_runs_on() {
 }
 
 #[tokio::test]
-async fn an_error_for_an_answer_declines_the_command_that_was_asked_about() {
+async fn error_answer_declines_the_command() {
     let command = call("shell_command", &json!({ "command": "touch made.txt" }));
     let model = ModelServer::start([command, says("done")]).await.unwrap();
     let home = untrusted_home(&model);
@@ -163,7 +163,7 @@ async fn a_command_that_was_allowed_and_cannot_start_ends_as_failed() {
 }
 
 #[tokio::test]
-async fn an_empty_message_of_the_model_is_stored_as_it_was_shown() {
+async fn empty_model_message_is_stored_as_shown() {
     let model = ModelServer::start([says("")]).await.unwrap();
     let home = untrusted_home(&model);
     let mut server = server(&home).await;

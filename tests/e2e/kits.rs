@@ -80,13 +80,13 @@ fn observe(conversation: &str, release: &str) {
 
 #[test]
 #[ignore = "needs Python and the kits, in the folder that CODEX_KIT_FOLDER names"]
-fn turns_and_items_of_the_kit_for_the_oldest_clients_start_and_end_once() {
+fn oldest_client_kit_starts_and_ends_each_item_once() {
     assert_eq!(play(&[], OLDEST), Vec::<String>::new());
 }
 
 #[test]
 #[ignore = "needs Python and the kits, in the folder that CODEX_KIT_FOLDER names"]
-fn turns_and_items_of_the_kit_for_newer_clients_start_and_end_once() {
+fn newer_client_kit_starts_and_ends_each_item_once() {
     for release in [OLDEST, "0.169"] {
         let wrong = play(&["--kit", "newer"], release);
         assert_eq!(wrong, Vec::<String>::new(), "{release}");
@@ -95,6 +95,6 @@ fn turns_and_items_of_the_kit_for_newer_clients_start_and_end_once() {
 
 #[test]
 #[ignore = "needs Python and the kits, in the folder that CODEX_KIT_FOLDER names"]
-fn turns_and_items_of_the_kit_for_the_newest_clients_start_and_end_once() {
+fn newest_client_kit_starts_and_ends_each_item_once() {
     assert_eq!(play(&["--kit", "newest"], "0.171"), Vec::<String>::new());
 }

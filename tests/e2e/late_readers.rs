@@ -10,7 +10,7 @@ use crate::serving;
 const REQUESTS: usize = 3000;
 
 #[tokio::test]
-async fn who_reads_late_gets_everything_whole_and_in_order() {
+async fn late_reader_gets_all_messages_in_order() {
     let home = tempfile::tempdir().unwrap();
     let large = home.path().join("large");
     fs::write(&large, vec![b'x'; 3 << 20]).unwrap();

@@ -115,7 +115,7 @@ async fn a_placeholder_changes_no_thread_and_a_repository_of_peoples_stays() {
 }
 
 #[tokio::test]
-async fn settings_that_a_command_makes_in_a_folder_loosen_no_thread_there() {
+async fn settings_written_by_a_command_loosen_no_thread() {
     let test = ProjectTest::new("trusted").await;
     let sub = test.project.join("sub");
     let script = "mkdir -p sub/.codex/rules && cat > sub/.codex/config.toml <<'EOF'\n\

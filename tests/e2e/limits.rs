@@ -148,7 +148,7 @@ done
 "#;
 
 #[tokio::test]
-async fn a_server_that_does_not_tell_its_resources_holds_up_no_list() {
+async fn unresponsive_mcp_server_delays_no_list() {
     let home = tempfile::tempdir().unwrap();
     let script = home.path().join("stuck.sh");
     std::fs::write(&script, STUCK).unwrap();

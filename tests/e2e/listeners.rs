@@ -152,7 +152,7 @@ async fn a_ping_is_answered_in_the_middle_of_a_long_message() {
 }
 
 #[tokio::test]
-async fn a_unix_socket_is_its_owners_and_is_taken_over_from_the_dead_only() {
+async fn unix_socket_is_private_and_replaced_only_if_abandoned() {
     let (_model, home) = home_with(Vec::new()).await;
     let path = home.path().join("socket");
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
@@ -216,7 +216,7 @@ async fn a_token_is_asked_for_where_one_is_set() {
 }
 
 #[test]
-fn what_would_let_anybody_in_is_refused() {
+fn listening_without_authentication_is_refused() {
     let check = |arguments: &[&str], reason: &str| {
         let arguments = [&["app-server", "--listen", "ws://127.0.0.1:0"], arguments].concat();
         let output = crate::codex(&arguments);

@@ -60,7 +60,7 @@ fn log_of(variables: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn nothing_is_said_of_a_conversation_in_good_order() {
+fn valid_conversation_logs_nothing() {
     assert_eq!(log_of(&[]), "");
 }
 
@@ -143,7 +143,7 @@ async fn log_of_turn(directives: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_log_tells_to_which_request_turn_and_call_a_line_belongs() {
+async fn log_lines_name_their_request_turn_and_call() {
     assert_eq!(log_of_turn("error").await, "");
     let log = log_of_turn("codex_core=debug,codex_app_server=debug").await;
     for expected in [

@@ -150,7 +150,7 @@ async fn commands_patches_and_instructions_are_those_of_the_other_machine() {
 }
 
 #[tokio::test]
-async fn what_the_sandbox_forbids_there_needs_an_approval() {
+async fn remote_sandbox_escape_needs_an_approval() {
     let escalated = json!({
         "cmd": "echo x > ../outside/asked", "login": false,
         "sandbox_permissions": "require_escalated", "justification": "because",
@@ -300,7 +300,7 @@ async fn a_turn_can_be_interrupted_while_the_connection_is_gone() {
 }
 
 #[tokio::test]
-async fn a_killed_exec_server_ends_its_commands_and_a_new_one_is_used() {
+async fn killed_exec_server_ends_its_commands_and_is_replaced() {
     let machine = OtherMachine::start().await;
     let url = machine.url();
     let replies = [
@@ -467,7 +467,7 @@ async fn a_connection_that_is_cut_loses_no_line_and_doubles_none() {
 }
 
 #[tokio::test]
-async fn input_is_written_once_and_in_order_though_the_connection_is_cut() {
+async fn remote_input_is_written_once_and_in_order_after_a_lost_connection() {
     let far = OtherMachine::start().await;
     let wire = Wire::connect(&far).await;
     let (_environments, machine) = machine_at(wire.url());
@@ -491,7 +491,7 @@ async fn input_is_written_once_and_in_order_though_the_connection_is_cut() {
 }
 
 #[tokio::test]
-async fn a_long_file_is_written_anew_if_the_connection_is_lost_before_it_is_closed() {
+async fn interrupted_remote_write_of_a_long_file_starts_again() {
     let mut is_first = true;
     let mut far = ExecServerStandIn::answering(move |message| {
         let is_lost = message["method"] == "fs/close" && std::mem::take(&mut is_first);
@@ -619,7 +619,7 @@ async fn a_command_whose_confinement_is_not_known_is_ended() {
 }
 
 #[tokio::test]
-async fn a_repeated_start_that_is_refused_says_why_it_was_refused_first() {
+async fn repeated_start_repeats_the_first_refusal() {
     let mut starts = 0;
     let mut far = ExecServerStandIn::answering(move |message| match message["method"].as_str() {
         Some("process/start") => {
@@ -640,7 +640,7 @@ async fn a_repeated_start_that_is_refused_says_why_it_was_refused_first() {
 }
 
 #[tokio::test]
-async fn input_that_is_refused_and_a_read_that_fails_end_the_command() {
+async fn refused_input_and_failed_reads_end_the_remote_command() {
     for refused in ["process/write", "process/read"] {
         let mut far = ExecServerStandIn::answering(move |message| {
             let id = &message["params"]["processId"];
@@ -672,7 +672,7 @@ async fn input_that_is_refused_and_a_read_that_fails_end_the_command() {
 }
 
 #[tokio::test]
-async fn a_session_that_the_lost_connection_still_has_is_asked_for_again() {
+async fn session_held_by_a_lost_connection_is_requested_again() {
     let mut resumes = 0;
     let mut far = ExecServerStandIn::answering(move |message| {
         if message["params"]["resumeSessionId"].is_null() {
@@ -737,7 +737,7 @@ async fn a_dropped_command_is_ended_there() {
 }
 
 #[tokio::test]
-async fn an_exec_server_that_is_not_there_says_so_and_is_tried_again() {
+async fn missing_exec_server_is_reported_and_tried_again() {
     let mut far = OtherMachine::start().await;
     let url = far.url();
     far.kill().await;
@@ -826,7 +826,7 @@ async fn a_program_that_reaches_a_machine_gets_no_logins() {
 }
 
 #[tokio::test]
-async fn an_mcp_server_of_the_settings_runs_on_the_machine_that_they_name() {
+async fn configured_mcp_server_runs_on_the_named_machine() {
     let machine = OtherMachine::start().await;
     let server = "import json, os, sys\n\
         for line in sys.stdin:\n\
@@ -865,7 +865,7 @@ async fn an_mcp_server_of_the_settings_runs_on_the_machine_that_they_name() {
 }
 
 #[tokio::test]
-async fn an_mcp_server_of_another_machine_that_takes_no_input_fails_with_the_reason() {
+async fn remote_mcp_server_without_input_gives_the_reason() {
     let far = ExecServerStandIn::answering(|message| match message["method"].as_str() {
         Some("process/write") => refusal("it is full"),
         Some("process/read") => running(),

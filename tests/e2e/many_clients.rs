@@ -110,7 +110,7 @@ async fn the_first_answer_counts_and_everybody_is_told() {
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_read_is_a_refusal_and_everybody_is_warned() {
+async fn unreadable_answer_is_a_refusal_with_a_warning() {
     let asking = ApprovalServer::start().await;
     let (mut owner, thread, question) = asking.asked().await;
     let mut odd = asking.joined(&thread, &question).await;
@@ -201,7 +201,7 @@ async fn a_question_outlives_the_clients_that_leave_and_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_question_waits_for_a_client_when_the_last_one_has_left() {
+async fn open_question_waits_for_the_next_client() {
     let asking = ApprovalServer::start().await;
     let (mut owner, thread, question) = asking.asked().await;
     let params = json!({ "threadId": thread });

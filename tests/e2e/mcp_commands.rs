@@ -107,7 +107,7 @@ async fn servers_come_and_go_and_comments_stay() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_added_is_refused_and_nothing_is_written() {
+async fn invalid_mcp_server_is_refused_and_not_written() {
     let home = home(SETTINGS);
     let table: [(&[&str], i32, &str); 8] = [
         (&["add", "bad name", "--", "x"], 1, "cannot be the name"),
@@ -236,7 +236,7 @@ impl LoginProcess {
 }
 
 #[tokio::test]
-async fn a_server_that_offers_logins_is_logged_in_to_when_it_is_added() {
+async fn adding_a_server_with_login_starts_the_login() {
     let web = OauthServer::start().await;
     let home = home(SETTINGS);
     let mut login = LoginProcess::start(&home, &["add", "web", "--url", &web.url()]);
@@ -257,7 +257,7 @@ async fn a_server_that_offers_logins_is_logged_in_to_when_it_is_added() {
 }
 
 #[tokio::test]
-async fn scopes_that_nobody_asked_for_are_left_out_when_they_are_refused() {
+async fn refused_default_scopes_are_left_out() {
     let web = OauthServer::start().await;
     let home = home(&format!("[mcp_servers.web]\nurl = \"{}\"\n", web.url()));
     let mut login = LoginProcess::start(&home, &["login", "web"]);
@@ -321,7 +321,7 @@ async fn a_registered_client_logs_in_with_its_id_and_secret() {
 }
 
 #[tokio::test]
-async fn ways_to_be_known_that_are_not_there_are_refused_before_anything_is_written() {
+async fn unavailable_client_credentials_are_refused_before_writing() {
     let home = home(SETTINGS);
     let arguments = [
         "add",

@@ -177,7 +177,7 @@ impl EventStreamTest {
 }
 
 #[tokio::test]
-async fn a_call_goes_on_in_the_next_stream_after_the_time_that_the_server_names() {
+async fn call_resumes_in_the_next_stream_after_the_retry_time() {
     let mut setup = EventStreamTest::start(StreamBehaviour::Continued { retry_ms: 700 }).await;
     let text = setup.called().await;
     assert!(
@@ -208,7 +208,7 @@ async fn a_call_whose_stream_has_no_place_to_go_on_fails() {
 }
 
 #[tokio::test]
-async fn a_call_is_not_repeated_when_the_session_ends_before_its_reply() {
+async fn call_is_not_repeated_after_its_session_ended() {
     let mut setup = EventStreamTest::start(StreamBehaviour::Forgetful).await;
     let error = setup.refused().await;
     assert!(error.contains("404"), "{error}");
@@ -217,7 +217,7 @@ async fn a_call_is_not_repeated_when_the_session_ends_before_its_reply() {
 }
 
 #[tokio::test]
-async fn a_server_that_only_closes_its_streams_is_asked_again_when_it_is_used() {
+async fn closed_event_streams_are_opened_again_on_use() {
     let call = Duration::from_secs(5);
     let mut setup = EventStreamTest::start(StreamBehaviour::Closing { call }).await;
     setup.called().await;

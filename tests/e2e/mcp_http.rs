@@ -111,7 +111,7 @@ async fn turn(url: &str, token: &str) -> (AppServer, ModelServer, Value, tempfil
 }
 
 #[tokio::test]
-async fn a_server_behind_http_is_called_again_when_its_session_has_expired() {
+async fn expired_http_session_is_renewed_and_the_call_repeated() {
     let (web, url) = http_server().await;
     let (mut server, model, status, _home) = turn(&url, "secret").await;
     assert_eq!(status["status"], "ready");

@@ -363,7 +363,7 @@ async fn an_authorization_server_in_the_name_of_another_one_is_refused() {
 }
 
 #[tokio::test]
-async fn a_server_that_publishes_nothing_is_logged_in_to_at_the_usual_addresses() {
+async fn server_without_metadata_uses_default_login_addresses() {
     let mut test = McpLoginTest::new("").await;
     test.web
         .answer("/.well-known/oauth-authorization-server", 404, "");
@@ -377,7 +377,7 @@ async fn a_server_that_publishes_nothing_is_logged_in_to_at_the_usual_addresses(
 }
 
 #[tokio::test]
-async fn a_login_that_lacks_scopes_says_so_and_the_next_one_asks_for_them() {
+async fn missing_scopes_are_reported_and_requested_by_the_next_login() {
     let mut test = McpLoginTest::new("").await;
     test.web
         .challenge_calls(r#"Bearer error="insufficient_scope", scope="read admin""#);
@@ -451,7 +451,7 @@ async fn a_refresh_token_that_is_refused_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn what_is_configured_for_a_server_is_told_to_no_other() {
+async fn server_headers_and_resource_are_sent_to_no_other_host() {
     let other = OauthServer::start().await;
     let other_url = other.url().replace("/mcp", "");
     let mut test = McpLoginTest::new("").await;

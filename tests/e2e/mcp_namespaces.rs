@@ -86,7 +86,7 @@ async fn newer_clients_have_tools_offered_and_called_in_namespaces() {
 }
 
 #[tokio::test]
-async fn a_call_in_a_namespace_finds_a_tool_that_is_offered_without_one() {
+async fn namespaced_call_finds_a_plain_tool() {
     let (model, home) = model_and_home(calls_in_namespace("echo")).await;
     let item = called(server(&home).await).await;
     assert_eq!(
@@ -102,7 +102,7 @@ async fn a_call_in_a_namespace_finds_a_tool_that_is_offered_without_one() {
 }
 
 #[tokio::test]
-async fn a_call_by_the_full_name_finds_a_tool_that_is_offered_in_a_namespace() {
+async fn full_name_finds_a_namespaced_tool() {
     let call = sse::function_call("call", "mcp__my_server__echo", &json!({ "text": "hi" }));
     let call = HttpReply::stream(&sse::items(&[call]));
     let (_model, home) = model_and_home(call).await;

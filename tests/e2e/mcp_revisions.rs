@@ -287,7 +287,7 @@ async fn a_server_without_a_handshake_is_told_everything_with_every_request() {
 }
 
 #[tokio::test]
-async fn questions_that_come_with_a_reply_are_answered_with_the_repeated_request() {
+async fn reply_questions_are_answered_by_the_repeated_request() {
     let (mut setup, seen, _web) = RevisionTest::with_web(Web::Stateless { questions: 2 }).await;
     let params = setup.call_params("place");
     let call = setup
@@ -359,7 +359,7 @@ async fn a_server_that_asks_without_end_is_given_up() {
 }
 
 #[tokio::test]
-async fn servers_with_a_handshake_get_one_however_they_refuse_what_comes_before() {
+async fn older_mcp_servers_get_a_handshake_after_any_refusal() {
     let table = [
         Refusal::Status(400, "Bad Request: Server not initialized"),
         Refusal::Status(404, ""),
@@ -496,7 +496,7 @@ async fn old_server(endpoint: &str) -> (tokio::process::Child, String) {
 }
 
 #[tokio::test]
-async fn a_server_that_replies_on_a_stream_of_its_own_is_used() {
+async fn replies_on_a_separate_stream_are_read() {
     let (_old, address) = old_server("/messages?session=1").await;
     let mut test =
         RevisionTest::start(&format!("[mcp_servers.web]\nurl = \"{address}/mcp\"\n")).await;
@@ -511,7 +511,7 @@ async fn a_server_that_replies_on_a_stream_of_its_own_is_used() {
 }
 
 #[tokio::test]
-async fn messages_go_to_no_other_server_than_the_one_that_is_configured() {
+async fn mcp_messages_go_only_to_the_configured_server() {
     let other = MockServer::start().await;
     let (_old, address) = old_server(&format!("{}/messages", other.uri())).await;
     let table = format!(

@@ -21,7 +21,7 @@ fn sandbox_updates(home: &TempDir) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_it_knows_the_sandbox_before_each_turn() {
+async fn requesting_mcp_server_gets_the_sandbox_state_before_each_turn() {
     let model = ModelServer::start([says("one"), says("two"), says("three")]);
     let model = model.await.unwrap();
     let home = untrusted_home(&model);

@@ -233,7 +233,7 @@ fn play_with_events(scenario: &str) -> (Vec<Value>, impl Fn(&str) -> Vec<Value>)
 }
 
 #[test]
-fn events_of_a_patch_have_what_those_of_the_first_protocol_have() {
+fn patch_events_have_first_protocol_members() {
     let (asked, of_type) = play_with_events("approve-patch.toml");
     let configured = &of_type("session_configured")[0];
     let sandbox = &configured["sandbox_policy"]["type"];
@@ -262,7 +262,7 @@ fn events_of_a_patch_have_what_those_of_the_first_protocol_have() {
 }
 
 #[test]
-fn events_of_a_command_have_what_those_of_the_first_protocol_have() {
+fn command_events_have_first_protocol_members() {
     let (asked, of_type) = play_with_events("approve-command.toml");
     let question = &of_type("exec_approval_request")[0];
     assert_eq!(question["command"], asked[0]["codex_command"]);
@@ -276,7 +276,7 @@ fn events_of_a_command_have_what_those_of_the_first_protocol_have() {
 }
 
 #[test]
-fn what_makes_no_sense_is_refused() {
+fn invalid_mcp_requests_are_refused() {
     let mut client = McpClient::start("hello.toml", &json!({}));
     let again = client.request("initialize", json!({}));
     assert_eq!(

@@ -214,7 +214,7 @@ async fn calls_that_fail_are_told_to_the_model() {
 }
 
 #[tokio::test]
-async fn servers_that_do_not_start_are_told_of_and_hold_nothing_up() {
+async fn failing_mcp_servers_are_reported_without_delay() {
     let failed = "MCP client for `scripted` failed to start: MCP startup failed: ";
     let table = [
         ("dies", format!("{failed}Transport closed")),
@@ -421,7 +421,7 @@ async fn a_question_of_a_server_hides_nothing() {
 }
 
 #[tokio::test]
-async fn a_server_asks_for_a_form_of_its_own_only_where_the_client_shows_it() {
+async fn url_elicitation_needs_client_support() {
     for shows in [true, false] {
         let model = ModelServer::start([]).await.unwrap();
         let home = untrusted_home(&model);
@@ -477,7 +477,7 @@ async fn a_server_asks_for_a_form_of_its_own_only_where_the_client_shows_it() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_what_the_policy_forbids() {
+async fn approval_policy_never_declines_elicitations() {
     let call = McpToolTurn::start("ask", &json!({}), "never", "").await;
     let (told, _) = call.end().await;
     assert_eq!(told, one_text(r#"{"action":"decline"}"#));
@@ -635,7 +635,7 @@ async fn check_nothing_is_left(mut held: pipe::Receiver) {
 }
 
 #[tokio::test]
-async fn nothing_of_a_server_is_left_when_its_thread_or_the_process_ends() {
+async fn mcp_server_processes_end_with_the_thread_or_the_process() {
     let (server, _, held, _home) = self::held().await;
     server.finish().await.unwrap();
     check_nothing_is_left(held).await;
@@ -652,7 +652,7 @@ async fn nothing_of_a_server_is_left_when_its_thread_or_the_process_ends() {
 }
 
 #[tokio::test]
-async fn a_call_has_an_id_in_the_trace_that_its_server_gets_too() {
+async fn traced_call_id_is_sent_to_the_mcp_server() {
     let call = sse::function_call("call", "mcp__scripted__echo", &json!({ "text": "hi" }));
     let mut traced = Traced::start(&[sse::items(&[call])]).await;
     let log = traced.home.path().join("log");

@@ -588,7 +588,7 @@ fn text_at(value: &Value, pointer: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_was_changed_is_read_as_it_is_then() {
+async fn each_write_is_visible_to_its_read_method() {
     let mut pairs = Pairs::start().await;
     let mut unseen = Vec::new();
     for write in WRITES {

@@ -238,7 +238,7 @@ fn runs(log: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn a_cut_at_any_message_ends_the_turn_once_and_repeats_no_command() {
+async fn lost_websocket_ends_the_turn_once_and_repeats_no_command() {
     let mut test = SocketTest::accepting("stream_max_retries = 3").await;
     let log = test.home.path().join("log");
     let events = call(&format!("echo run >> {}", log.display()));
@@ -268,7 +268,7 @@ async fn a_cut_at_any_message_ends_the_turn_once_and_repeats_no_command() {
 }
 
 #[tokio::test]
-async fn messages_that_are_no_events_are_skipped_and_binary_ones_end_the_response() {
+async fn unknown_websocket_messages_are_skipped_and_binary_ones_end_the_response() {
     let mut test = SocketTest::accepting("stream_max_retries = 1").await;
     let (one, other) = (text("one"), text("other"));
     let frames = |reply: HttpReply, events: &[Value]| {

@@ -336,7 +336,7 @@ fn is_possible() -> bool {
 }
 
 #[tokio::test]
-async fn a_network_that_settings_or_rules_limit_leads_to_listed_hosts_only() {
+async fn settings_and_rules_limit_the_network_to_listed_hosts() {
     if !is_possible() {
         return;
     }
@@ -349,7 +349,7 @@ async fn a_network_that_settings_or_rules_limit_leads_to_listed_hosts_only() {
 
 #[tokio::test]
 #[ignore = "needs mounts in a user namespace; .ci/run runs it"]
-async fn a_network_that_an_administrator_limits_leads_to_listed_hosts_only_for_everybody() {
+async fn administrator_host_list_limits_all_commands() {
     if !is_possible() {
         return;
     }
@@ -390,7 +390,7 @@ async fn an_administrators_hosts_are_shown_to_clients() {
 }
 
 #[tokio::test]
-async fn a_turn_that_wants_a_limited_network_is_told_which_hosts_it_reaches() {
+async fn turn_with_limited_network_lists_the_reachable_hosts() {
     if !is_possible() {
         return;
     }
@@ -421,7 +421,7 @@ async fn a_turn_that_wants_a_limited_network_is_told_which_hosts_it_reaches() {
 }
 
 #[tokio::test]
-async fn permissions_that_a_turn_or_a_client_names_lead_to_their_hosts() {
+async fn permissions_of_a_turn_open_their_hosts() {
     if !is_possible() {
         return;
     }
@@ -668,7 +668,7 @@ fn amendment(action: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_person_is_asked_about_a_host_and_every_answer_is_followed() {
+async fn each_answer_to_a_host_question_is_followed() {
     if !is_possible() {
         return;
     }
@@ -738,7 +738,7 @@ async fn a_person_is_asked_about_a_host_and_every_answer_is_followed() {
 }
 
 #[tokio::test]
-async fn where_a_rule_asks_about_a_host_no_rule_that_allows_it_is_offered() {
+async fn prompting_host_rule_excludes_an_allowing_amendment() {
     if !is_possible() {
         return;
     }
@@ -857,7 +857,7 @@ async fn a_question_about_a_host_ends_with_its_command() {
 }
 
 #[tokio::test]
-async fn an_answer_about_a_host_is_for_the_command_that_was_shown() {
+async fn host_answer_applies_to_the_shown_command_only() {
     if !is_possible() {
         return;
     }
@@ -900,7 +900,7 @@ async fn an_answer_about_a_host_is_for_the_command_that_was_shown() {
 }
 
 #[tokio::test]
-async fn a_terminal_that_outlives_its_turn_reaches_what_was_allowed_for_the_session_later() {
+async fn surviving_terminal_reaches_hosts_allowed_for_the_session_later() {
     if !is_possible() {
         return;
     }
@@ -957,7 +957,7 @@ async fn to_cancel_a_question_about_a_host_ends_the_turn() {
 }
 
 #[tokio::test]
-async fn where_nobody_may_be_asked_a_host_is_refused_and_the_model_is_told_what_would_allow_it() {
+async fn refused_host_under_policy_never_names_the_allowing_setting() {
     if !is_possible() {
         return;
     }
@@ -1011,7 +1011,7 @@ fn a_command_can_be_run_to_see_which_hosts_it_wants() {
 }
 
 #[test]
-fn a_command_that_is_run_to_see_its_hosts_reaches_none_that_is_allowed() {
+fn trial_run_for_hosts_reaches_no_allowed_host() {
     if !is_possible() {
         return;
     }

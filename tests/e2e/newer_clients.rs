@@ -117,7 +117,7 @@ async fn a_fork_ends_where_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn a_list_goes_the_way_it_is_told_to_and_leaves_out_what_it_is_told_to() {
+async fn thread_list_follows_its_sort_order_and_filters() {
     let mut conversation = ThreeTurnThread::of_three_turns().await;
     let first = json!(conversation.thread);
     let second = conversation.check_fork(json!({}), 3).await;
@@ -288,7 +288,7 @@ async fn a_list_of_threads_can_be_turned_round() {
 }
 
 #[tokio::test]
-async fn a_thread_stays_loaded_for_a_while_after_a_newer_client_has_left() {
+async fn thread_stays_loaded_after_a_newer_client_left() {
     let replies = ["one", "two"].into_iter().enumerate();
     let replies = replies.map(|(number, text)| message(number, text));
     let mut scripted = ScriptedThread::start(replies, json!({ "threadSource": "user" })).await;

@@ -23,7 +23,7 @@ async fn thread_with_a_turn(params: Value) -> ScriptedThread {
 }
 
 #[tokio::test]
-async fn an_image_of_a_file_is_looked_at_in_detail_unless_the_client_says_otherwise() {
+async fn file_image_has_high_detail_by_default() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dot.png");
     fs::write(&path, DOT).unwrap();

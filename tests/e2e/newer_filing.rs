@@ -80,7 +80,7 @@ async fn sections_have_an_order_that_can_be_turned_round() {
 }
 
 #[tokio::test]
-async fn a_fork_is_in_the_project_of_its_source_until_that_is_deleted() {
+async fn fork_keeps_the_project_of_its_source_until_deletion() {
     let mut scripted = ScriptedThread::start([message(0, "one")], json!({})).await;
     let params = json!({ "name": "P", "roots": [{ "path": "/w" }], "idempotencyKey": "k" });
     let made = replied(&mut scripted, "project/create", params).await;

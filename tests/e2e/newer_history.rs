@@ -276,7 +276,7 @@ async fn a_page_of_threads_goes_back_from_before_its_first_one() {
 }
 
 #[tokio::test]
-async fn what_there_is_not_is_answered_as_0_169_does() {
+async fn unsupported_history_methods_answer_like_0_169() {
     let mut scripted = ScriptedThread::start([], json!({})).await;
     let note = json!({ "attachmentType": "note", "identityKey": "k", "payload": 1 });
     let refused = scripted.call("thread/attachment/add", note).await;

@@ -8,7 +8,7 @@ use crate::serving::Serving;
 use crate::soak::message;
 
 #[tokio::test]
-async fn the_items_of_a_thread_can_be_paged_through_from_either_end() {
+async fn thread_items_can_be_paged_from_both_ends() {
     let replies = ["one", "two"].into_iter().enumerate();
     let replies = replies.map(|(number, text)| message(number, text));
     let mut scripted = ScriptedThread::start(replies, json!({})).await;

@@ -760,7 +760,7 @@ async fn goals_can_be_switched_off() {
 }
 
 #[tokio::test]
-async fn an_ephemeral_fork_has_turns_for_clients_of_the_releases_that_return_them() {
+async fn ephemeral_fork_returns_turns_for_releases_that_have_them() {
     let model = ModelServer::start([message(0, "one")]).await.unwrap();
     let home = scripted_home(&model, "");
     let mut first = experimental_server(&home).await;

@@ -17,7 +17,7 @@ pub(crate) async fn newer_server(home: &TempDir) -> AppServer {
 }
 
 #[tokio::test]
-async fn a_thread_of_a_newer_client_belongs_to_its_process_until_it_is_unloaded() {
+async fn newer_thread_belongs_to_its_process_until_unloaded() {
     let model = ModelServer::start([message(0, "one"), message(1, "two")])
         .await
         .unwrap();
@@ -48,7 +48,7 @@ async fn a_thread_of_a_newer_client_belongs_to_its_process_until_it_is_unloaded(
 
 /// What is said of a new thread is kept with it, so it gets its file; clients resume it before they start a turn.
 #[tokio::test]
-async fn a_thread_that_was_changed_before_its_first_turn_can_be_resumed() {
+async fn thread_changed_before_its_first_turn_can_be_resumed() {
     let message = json!({
         "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "x" }],
     });
@@ -299,7 +299,7 @@ async fn a_thread_may_lose_its_environment_and_get_it_back() {
 }
 
 #[tokio::test]
-async fn what_has_a_name_has_a_read_state_unless_it_is_ephemeral() {
+async fn named_thread_has_a_read_state_unless_ephemeral() {
     let mut scripted = ScriptedThread::start([], json!({})).await;
     scripted
         .call("thread/name/set", json!({ "name": "early" }))
@@ -371,7 +371,7 @@ async fn totals_until(server: &mut AppServer, member: &str, value: &Value) -> Ve
 }
 
 #[tokio::test]
-async fn what_a_response_used_is_told_once_also_in_a_fork() {
+async fn token_usage_is_reported_once_per_response_and_in_a_fork() {
     let replies = (0..3).map(|number| message(number, "done"));
     let newer = json!({ "threadSource": "user" });
     let mut scripted = ScriptedThread::start(replies, newer).await;
@@ -400,7 +400,7 @@ async fn what_a_response_used_is_told_once_also_in_a_fork() {
 }
 
 #[tokio::test]
-async fn the_usage_of_a_thread_that_was_cut_is_that_of_the_turn_before() {
+async fn truncated_thread_has_the_usage_of_its_last_turn() {
     let stalls = HttpReply::stream(&[sse::created("r")]).stall();
     let model = ModelServer::start([message(0, "one"), stalls])
         .await
@@ -426,7 +426,7 @@ async fn the_usage_of_a_thread_that_was_cut_is_that_of_the_turn_before() {
 }
 
 #[tokio::test]
-async fn a_thread_whose_turn_failed_says_so_to_those_who_come_back() {
+async fn failed_turn_is_shown_on_resume() {
     let refusal = json!({ "error": { "message": "no" } }).to_string();
     let replies = [HttpReply::status(400).body(refusal), message(0, "one")];
     let model = ModelServer::start(replies).await.unwrap();

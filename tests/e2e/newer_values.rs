@@ -103,7 +103,7 @@ async fn details_of_images_and_sound_reach_the_model_and_come_back() {
 }
 
 #[tokio::test]
-async fn clients_get_the_cause_of_a_failed_request_as_their_release_knows_it() {
+async fn request_failure_cause_follows_the_client_release() {
     let unknown = json!({ "error": { "message": "none", "code": "model_not_found" } });
     let refused = json!({ "error": { "message": "no key" } });
     let status = |code: u16| json!({ "httpConnectionFailed": { "httpStatusCode": code } });
@@ -242,7 +242,7 @@ async fn a_turn_without_input_asks_the_model_as_things_stand() {
 }
 
 #[tokio::test]
-async fn requests_of_a_fork_name_the_thread_that_it_is_a_copy_of() {
+async fn fork_requests_name_the_source_thread() {
     let replies = (0..3).map(|number| message(number, "done"));
     let mut scripted = ScriptedThread::start(replies, json!({ "threadSource": "user" })).await;
     scripted.turn(json!({})).await;

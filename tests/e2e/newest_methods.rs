@@ -224,7 +224,7 @@ async fn configured_mcp_servers_belong_to_no_machine() {
 }
 
 #[tokio::test]
-async fn a_request_that_rules_on_biology_forbid_has_a_cause_of_its_own_since_0_171() {
+async fn biology_policy_error_has_its_own_cause_since_0_171() {
     let forbidden = json!({ "error": { "message": "no", "code": "bio_policy" } });
     for (release, expected) in [
         ("0.117", "other"),

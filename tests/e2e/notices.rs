@@ -9,7 +9,7 @@ use crate::setup::{server, untrusted_home};
 use crate::threads::said;
 
 #[tokio::test]
-async fn what_is_obsolete_in_the_settings_is_told_when_a_thread_opens() {
+async fn obsolete_settings_give_a_notice_when_a_thread_opens() {
     let Serving { mut server, home } = Serving::with_config("[features]\ncollab = true\n").await;
     server.start_thread().await;
     let notice = server.wait_for("deprecationNotice").await.unwrap();
@@ -20,7 +20,7 @@ async fn what_is_obsolete_in_the_settings_is_told_when_a_thread_opens() {
 }
 
 #[tokio::test]
-async fn a_warning_of_the_engine_is_told_unless_it_comes_again_and_again() {
+async fn repeated_engine_warning_is_reported_once() {
     let other = said("c", "here I am").header("openai-model", "another");
     let replies = [said("a", "hello"), said("b", "they said hello"), other];
     let model = ModelServer::start(replies).await.unwrap();

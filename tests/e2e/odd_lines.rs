@@ -43,7 +43,7 @@ fn reply_id(message: &Value) -> Option<String> {
 
 /// 2,000 lines; `FUZZ_LINES=100000 cargo test -p codex-cli --test e2e odd_lines` for more.
 #[tokio::test]
-async fn whatever_is_written_to_the_server_is_replied_to_once() {
+async fn odd_lines_get_one_reply_each() {
     let lines = std::env::var("FUZZ_LINES").map_or(2000, |lines| lines.parse().unwrap());
     let home = tempfile::tempdir().unwrap();
     let serving::Bare {

@@ -121,7 +121,7 @@ impl Workspace {
 }
 
 #[tokio::test]
-async fn a_hook_whose_files_have_changed_does_not_run_until_it_is_trusted_again() {
+async fn hook_with_changed_files_needs_trust_again() {
     for (line, files, changed) in [
         ("./check.sh", &["check.sh"][..], "check.sh"),
         (
@@ -201,7 +201,7 @@ async fn a_hook_whose_files_have_changed_does_not_run_until_it_is_trusted_again(
 }
 
 #[tokio::test]
-async fn a_program_that_the_model_puts_before_the_one_of_a_hook_does_not_run() {
+async fn planted_program_on_the_search_path_is_not_run_by_hooks() {
     let case = Workspace::new().await;
     case.write("bin/unrelated", "");
     case.set_hook(&format!("printenv HOME; {}", case.note("good")));
@@ -254,7 +254,7 @@ async fn a_hook_reads_no_startup_files_of_a_shell() {
 }
 
 #[tokio::test]
-async fn a_hook_that_runs_the_code_of_the_workspace_is_not_trusted() {
+async fn hook_that_runs_workspace_code_is_not_trusted() {
     let case = Workspace::new().await;
     case.set_hook("cargo test");
     let mut server = case.server().await;
@@ -306,7 +306,7 @@ async fn startup_error(server: &mut AppServer) -> String {
 }
 
 #[tokio::test]
-async fn an_mcp_server_whose_files_have_changed_does_not_start_until_that_is_accepted() {
+async fn mcp_server_with_changed_files_needs_acceptance() {
     let case = Workspace::new().await;
     case.write("server.sh", &case.note("good"));
     case.add_settings("", &mcp_settings("sh", &["server.sh"], &case.work()));
@@ -458,7 +458,7 @@ async fn leave_the_sandbox(case: &Workspace, server: &mut AppServer, thread: &st
 }
 
 #[tokio::test]
-async fn commands_outside_of_the_sandbox_read_no_startup_files_that_the_model_may_write() {
+async fn unsandboxed_commands_read_no_model_writable_startup_files() {
     let case = Workspace::new().await;
     let mut server = case.server().await;
     let params = json!({ "cwd": case.work(), "approvalPolicy": "on-request" });
@@ -477,7 +477,7 @@ async fn commands_outside_of_the_sandbox_read_no_startup_files_that_the_model_ma
 }
 
 #[tokio::test]
-async fn commands_outside_of_the_sandbox_read_the_startup_files_of_the_user() {
+async fn unsandboxed_commands_read_user_startup_files() {
     let case = Workspace::new().await;
     let person = case.home.path().join("person");
     fs::create_dir(&person).unwrap();
@@ -492,7 +492,7 @@ async fn commands_outside_of_the_sandbox_read_the_startup_files_of_the_user() {
 }
 
 #[tokio::test]
-async fn git_of_the_engine_is_not_one_that_the_model_has_put_on_the_search_path() {
+async fn engine_does_not_run_a_planted_git() {
     let case = Workspace::new().await;
     let tools = tempfile::tempdir().unwrap();
     let bad = format!("#!/bin/sh\n{}", case.note("bad"));
@@ -532,7 +532,7 @@ async fn a_patch_does_not_change_what_a_hook_runs() {
 }
 
 #[tokio::test]
-async fn what_a_script_of_a_hook_imports_is_part_of_it() {
+async fn hook_hash_has_imported_files() {
     let case = Workspace::new().await;
     let note = |word: &str| {
         let file = case.home.path().join("ran");
@@ -557,7 +557,7 @@ async fn what_a_script_of_a_hook_imports_is_part_of_it() {
 }
 
 #[tokio::test]
-async fn what_folders_variables_and_code_of_a_hook_run_is_part_of_it() {
+async fn hook_hash_has_files_run_by_folders_variables_and_code() {
     let good = |case: &Workspace| {
         let file = case.home.path().join("ran");
         format!("open({file:?}, 'a').write('good\\n')\n")
@@ -624,7 +624,7 @@ async fn a_hook_whose_script_computes_what_it_runs_is_not_trusted() {
 }
 
 #[tokio::test]
-async fn an_mcp_server_in_a_folder_that_has_changed_does_not_start() {
+async fn mcp_server_in_a_changed_folder_does_not_start() {
     let case = Workspace::new().await;
     let file = case.home.path().join("ran");
     let note = |word: &str| format!("open({file:?}, 'a').write('{word}\\n')\n");
@@ -662,7 +662,7 @@ async fn code_in_a_hook_imports_nothing_of_the_workspace() {
 }
 
 #[tokio::test]
-async fn an_mcp_server_in_a_home_folder_that_is_the_workspace_stays_as_it_is() {
+async fn mcp_server_in_a_workspace_home_is_protected() {
     let case = Workspace::new().await;
     case.write(
         ".local/bin/docs-server",

@@ -10,7 +10,7 @@ use crate::serving::Serving;
 const IN_FLIGHT: usize = 256;
 
 #[tokio::test]
-async fn who_asks_for_too_much_is_told_so_and_gets_every_other_reply() {
+async fn overloading_client_gets_refusals_and_all_other_replies() {
     let mut serving = Serving::start().await;
     let server = &mut serving.server;
     // It takes no input before it may, so that whoever writes to it waits.

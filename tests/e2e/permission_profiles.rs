@@ -200,7 +200,7 @@ const GRANTS: &[(&str, &[&str])] = &[
 ];
 
 #[tokio::test]
-async fn permissions_with_the_names_of_today_grant_what_they_say_and_no_more() {
+async fn current_permission_names_grant_exactly_their_rights() {
     for (settings, expected) in GRANTS {
         let tables = format!("[permissions.p]\n{settings}\n");
         let folders = PermissionTest::with_settings("default_permissions = \"p\"", &tables).await;
@@ -293,7 +293,7 @@ fn limits_reading(policy: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn newer_clients_are_shown_no_limits_on_reading_and_cannot_lift_them_by_accident() {
+async fn newer_clients_cannot_lift_hidden_read_limits() {
     let tables = "[permissions.p.filesystem]\n':root' = 'read'\n\
                   ':workspace_roots' = { '.' = 'write', 'secret' = 'deny' }\n\
                   [permissions.q.filesystem]\n':minimal' = 'read'\n':workspace_roots' = 'read'\n";

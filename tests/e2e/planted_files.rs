@@ -124,7 +124,7 @@ fn payloads_that_are_links_show_nothing_of_the_host() {
 }
 
 #[test]
-fn a_folder_of_payloads_that_is_a_link_shows_nothing_of_the_host() {
+fn linked_payload_folder_reveals_no_host_files() {
     let recorded = Recorded::new();
     replace_by_link(&recorded.bundle.join("payloads"), &recorded.host());
     let shown = recorded.everything();

@@ -95,7 +95,7 @@ fn a_plugin_is_found_installed_and_removed() {
 }
 
 #[test]
-fn what_cannot_be_done_says_why() {
+fn failed_plugin_commands_give_the_reason() {
     let home = home_with("");
     let home = home.path();
     for name in ["one", "two"] {

@@ -150,7 +150,7 @@ async fn a_commit_stays_what_it_is() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_copied_leaves_nothing() {
+async fn failed_clone_leaves_no_files() {
     let mut serving = Serving::start().await;
     let empty = serving.home.path().join("empty");
     fs::create_dir(&empty).unwrap();
@@ -336,7 +336,7 @@ async fn until_listed(serving: &mut Serving, ids: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_marketplace_is_brought_up_to_date_by_itself_where_that_is_wanted() {
+async fn marketplace_updates_itself_if_configured() {
     let mut serving = Serving::start().await;
     let mut published = Published::new(&serving);
     published.commit("one");

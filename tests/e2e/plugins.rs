@@ -561,7 +561,7 @@ async fn marketplaces_are_added_and_removed() {
 }
 
 #[tokio::test]
-async fn what_a_plugin_brings_reaches_threads() {
+async fn plugin_skills_and_servers_reach_threads() {
     let call = sse::function_call("call", "mcp__helper__echo", &json!({ "text": "x" }));
     let called = codex_test_support::HttpReply::stream(&sse::items(&[call]));
     let replies = [
@@ -669,7 +669,7 @@ async fn a_server_of_the_user_comes_before_that_of_a_plugin() {
 }
 
 #[tokio::test]
-async fn a_kill_while_a_plugin_is_installed_leaves_the_old_version_or_the_new_one() {
+async fn killed_install_leaves_the_old_or_the_new_plugin_version() {
     const FILES: usize = 150;
     let home = tempfile::tempdir().unwrap();
     let mut team = MarketplaceFolder::new(&home.path().join("team"), "team");

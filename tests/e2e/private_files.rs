@@ -32,7 +32,7 @@ pub(crate) fn open_to_others(folder: &Path, found: &mut Vec<String>) {
 }
 
 #[tokio::test]
-async fn everything_in_the_home_folder_is_for_its_owner_only() {
+async fn home_folder_files_have_owner_only_modes() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text("hello")));
     let home = scripted_home(&model, "");

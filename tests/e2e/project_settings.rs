@@ -70,7 +70,7 @@ impl TrustedProject {
 }
 
 #[tokio::test]
-async fn a_trusted_project_cannot_direct_an_mcp_server_of_the_user_elsewhere() {
+async fn trusted_project_cannot_redirect_a_user_mcp_server() {
     let elsewhere = ModelServer::start([]).await.unwrap();
     let users = "[mcp_servers.u]\nurl = 'http://127.0.0.1:9/mcp'\nhttp_headers = { X-Secret = 'of the user' }\n\
                  [mcp_servers.off]\ncommand = 'true'\nenabled = false\nenv = { SECRET = 'of the user' }\n";
@@ -141,7 +141,7 @@ async fn a_trusted_project_cannot_switch_off_the_hooks_of_the_user() {
 }
 
 #[tokio::test]
-async fn a_trusted_project_decides_neither_who_is_asked_nor_who_logs_in_nor_where_requests_go() {
+async fn trusted_project_cannot_set_approvals_login_or_provider() {
     let user = "forced_chatgpt_workspace_id = 'w'\n[features.network_proxy]\nenabled = true\n\
                 [limits.turn]\nmax_requests = 5\n[apps._default]\nenabled = false\n";
     let settings = "approvals_reviewer = 'guardian_subagent'\nforced_chatgpt_workspace_id = []\n\

@@ -227,7 +227,7 @@ async fn changed_instructions_come_at_the_end() {
 }
 
 #[tokio::test]
-async fn changed_instructions_are_not_told_where_the_user_wants_none_of_it() {
+async fn instruction_changes_are_not_reported_if_switched_off() {
     let (model, home, mut server) = started("project_doc_follow_changes = false").await;
     let file = home.path().join("AGENTS.md");
     std::fs::write(&file, "be kind").unwrap();

@@ -234,7 +234,7 @@ fn is_told_to_leave_the_sandbox(text: &str, justification: Option<&str>) {
 }
 
 #[tokio::test]
-async fn an_editor_is_asked_about_the_whole_command_and_never_about_reading() {
+async fn editor_question_has_the_whole_command_and_no_reading_claim() {
     let commands = [&MISLEADING[..], &READING].concat();
     let calls: Vec<_> = commands
         .iter()
@@ -479,7 +479,7 @@ async fn a_model_cannot_speak_for_the_engine_in_any_surface() {
 /// Newer clients know the words of the model alone as the reason. They stay alone only where they cannot be taken for those
 /// of the engine, which then come in a warning.
 #[tokio::test]
-async fn a_newer_client_is_told_as_well_that_the_sandbox_is_left() {
+async fn newer_client_question_states_that_the_sandbox_is_left() {
     let calls: Vec<_> = FORGED
         .iter()
         .map(|text| escalated("touch x", Some(text)))
@@ -575,7 +575,7 @@ async fn a_command_hides_nothing_in_any_surface() {
 }
 
 #[tokio::test]
-async fn a_command_that_stays_in_the_sandbox_has_the_words_of_the_model_as_its_reason() {
+async fn sandboxed_command_question_quotes_the_model() {
     let calls = [json!({ "command": "rm -rf x", "justification": "need it" })];
     let (asked, _) = asked_by_app_server(&calls).await;
     assert_eq!(asked[0]["reason"], "need it");
@@ -668,7 +668,7 @@ async fn a_question_of_the_model_hides_nothing() {
 
 /// The model may give a second command the id of a first one that the client knows as reading.
 #[tokio::test]
-async fn an_id_that_was_that_of_reading_does_not_make_another_command_reading() {
+async fn reused_id_of_a_reading_command_claims_no_reading() {
     let home = tempfile::tempdir().unwrap();
     let call = |command: &str| {
         let mut arguments = escalated(command, None);

@@ -28,7 +28,7 @@ fn the_licence_is_the_one_that_is_named() {
 }
 
 #[test]
-fn what_must_pass_is_in_one_script() {
+fn ci_script_has_all_checks() {
     let script = read(".ci/run");
     for step in [
         "cargo fmt --all --check",
@@ -181,7 +181,7 @@ fn named_methods(document: &str, heading: &str) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn what_the_status_does_not_name_is_not_supported() {
+async fn methods_missing_in_the_status_are_unsupported() {
     let all = named_methods("docs/methods.md", "## Requests of the client");
     let works = named_methods("docs/status.md", "## Methods of the app-server");
     assert!(

@@ -196,7 +196,7 @@ async fn newer_clients_get_items() {
 }
 
 #[tokio::test]
-async fn what_was_said_is_listed() {
+async fn realtime_items_are_listed() {
     let mut test = RealtimeTest::start_with("v2", SCRIPT, &["--client-release", "0.171"]).await;
     let thread = test.thread.clone();
     let listed = |more: Value| {
@@ -393,7 +393,7 @@ async fn thread_in(server: &mut AppServer, folder: &Path) -> String {
 }
 
 #[tokio::test]
-async fn the_server_is_told_who_asks_and_what_the_thread_is_about() {
+async fn realtime_request_has_client_and_thread_context() {
     let model = ModelServer::start([HttpReply::stream(&sse::text("It rains."))])
         .await
         .unwrap();
@@ -516,7 +516,7 @@ async fn without_a_key_or_the_feature_there_is_none() {
 
 /// What the terminal UI 0.169 sends for `/voice`.
 #[tokio::test]
-async fn a_voice_conversation_of_a_newer_client_ends_with_an_error_that_says_why() {
+async fn newer_realtime_conversation_ends_with_its_error() {
     let model = ModelServer::start([]).await.unwrap();
     let home = home_of(&model, "ws://127.0.0.1:9", "");
     let mut server = experimental_server(&home).await;

@@ -499,12 +499,12 @@ async fn no_interrupted_command_changes_form_when_a_client_shows_its_release() {
 }
 
 #[tokio::test]
-async fn a_client_that_resumes_in_a_turn_is_spoken_to_as_before() {
+async fn resuming_client_keeps_its_release_within_a_turn() {
     flip_everywhere(Scene::Patches, Sign::Resume).await;
 }
 
 #[tokio::test]
-async fn every_newer_method_leaves_the_form_of_a_turn_as_it_is() {
+async fn newer_methods_do_not_change_the_form_of_a_turn() {
     let older = played(Scene::Commands, None).await;
     let newer = played_by_newer(Scene::Commands).await;
     for position in [0, older[0].of_thread.len() / 2] {
@@ -519,7 +519,7 @@ async fn every_newer_method_leaves_the_form_of_a_turn_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_and_comes_back_in_a_turn_is_spoken_to_as_before() {
+async fn reconnected_client_keeps_its_release_within_a_turn() {
     for scene in [Scene::Commands, Scene::Terminals, Scene::Patches] {
         let older = played(scene, None).await;
         let newer = played_by_newer(scene).await;
@@ -534,7 +534,7 @@ async fn a_client_that_leaves_and_comes_back_in_a_turn_is_spoken_to_as_before() 
 }
 
 #[tokio::test]
-async fn nothing_of_an_agent_changes_form_when_a_client_shows_its_release() {
+async fn release_shown_later_keeps_the_form_of_agent_items() {
     flip_everywhere(Scene::Agent, Sign::Method).await;
 }
 
@@ -570,7 +570,7 @@ async fn end_of_command(client: &mut Client) -> Vec<(String, String)> {
 /// A client that joins while others are asked is shown the command as far as its release has heard of it by then, and then
 /// each of them is told in its own form.
 #[tokio::test]
-async fn clients_of_several_releases_that_join_at_a_question_see_each_item_begin_and_end_once() {
+async fn clients_joining_at_a_question_see_each_item_once() {
     for (decision, older, newer) in [
         (
             "accept",

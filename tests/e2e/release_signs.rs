@@ -64,7 +64,7 @@ async fn play(
 }
 
 #[tokio::test]
-async fn release_shown_in_a_turn_counts_for_items_from_the_next_turn_on() {
+async fn release_shown_in_a_turn_applies_from_the_next_turn() {
     let older = [APPROVAL, "item/started", "item/completed"];
     let newer = ["item/started", APPROVAL, "item/completed"];
     let mut position = 0;
@@ -118,7 +118,7 @@ async fn is_newer(
 }
 
 #[tokio::test]
-async fn a_capability_counts_before_a_flag_before_a_setting_before_the_name_of_a_client() {
+async fn release_sources_have_a_fixed_priority() {
     let (older, newer) = ("client_release = \"0.117\"", "client_release = \"0.171\"");
     let (older_flag, newer_flag) = (["--client-release", "0.117"], ["--client-release=0.140"]);
     let (other, official) = ("tests", "codex-tui");

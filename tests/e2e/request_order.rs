@@ -278,7 +278,7 @@ async fn settings_of_another_agent_are_read_as_they_were_taken_over() {
 }
 
 #[tokio::test]
-async fn files_of_the_home_folder_and_of_projects_are_used_as_they_were_written() {
+async fn home_and_project_files_reach_the_request_unchanged() {
     let (_model, home, mut server) = started().await;
     let home = home.path().canonicalize().unwrap();
     let file = home.join("skills/one/SKILL.md");

@@ -54,7 +54,7 @@ fn refused_output(model: &ModelServer) -> String {
 }
 
 #[tokio::test]
-async fn rules_that_forbid_bind_the_reviewer_and_no_rule_lifts_its_sandbox() {
+async fn forbidding_rules_bind_the_reviewer_and_none_lifts_its_sandbox() {
     let model = ModelServer::start([]).await.unwrap();
     let settings = "approval_policy = \"on-request\"\nsandbox_mode = \"read-only\"\n\
                     approvals_reviewer = \"guardian_subagent\"";

@@ -13,7 +13,7 @@ async fn newest_turn(scripted: &mut ScriptedThread) -> Value {
 }
 
 #[tokio::test]
-async fn a_sample_asks_with_the_context_of_the_thread_and_leaves_no_trace() {
+async fn sample_uses_the_thread_context_and_records_nothing() {
     let replies = [message(0, "one"), message(1, "A title"), message(2, "two")];
     let mut scripted = ScriptedThread::start(replies, json!({})).await;
     let early = json!({ "expectedTurnId": "none", "prompt": "title?" });

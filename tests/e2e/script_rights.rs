@@ -52,7 +52,7 @@ const WRITES: &str = "text((await tools.exec_command({ cmd: 'echo x > written' }
                       text(await tools.apply_patch('*** Begin Patch\\n*** Add File: patched\\n+x\\n*** End Patch').catch(String))";
 
 #[tokio::test]
-async fn script_of_a_read_only_turn_writes_nothing_in_a_later_turn() {
+async fn read_only_script_cannot_write_in_a_later_turn() {
     let mut scripted = Scripted::start(ENABLED).await;
     let full = || under("dangerFullAccess");
     let printed = scripted
@@ -69,7 +69,7 @@ async fn script_of_a_read_only_turn_writes_nothing_in_a_later_turn() {
 }
 
 #[tokio::test]
-async fn script_of_a_full_access_turn_writes_nothing_in_a_read_only_one() {
+async fn full_access_script_cannot_write_in_a_read_only_turn() {
     let mut scripted = Scripted::start(ENABLED).await;
     let printed = scripted
         .begin_and_end(under("dangerFullAccess"), WRITES, under("readOnly"))
@@ -80,7 +80,7 @@ async fn script_of_a_full_access_turn_writes_nothing_in_a_read_only_one() {
 }
 
 #[tokio::test]
-async fn script_is_refused_under_a_policy_that_cannot_be_combined_with_its_own() {
+async fn script_under_an_incompatible_policy_is_refused() {
     let mut scripted = Scripted::start(ENABLED).await;
     let begin = json!({ "sandboxPolicy": { "type": "readOnly" }, "approvalPolicy": "untrusted" });
     let source = "text(await tools.exec_command({ cmd: 'echo x > written' }).catch(String))";
@@ -121,7 +121,7 @@ async fn terminals_and_agents_of_a_script_keep_its_rights() {
 }
 
 #[tokio::test]
-async fn script_of_a_read_only_turn_directs_no_agent_and_no_terminal_of_a_later_turn() {
+async fn read_only_script_cannot_direct_later_agents_or_terminals() {
     let settings = format!("{ENABLED}\nmulti_agent = true");
     let mut scripted = Scripted::start(&settings).await;
     let source = "const ids = JSON.parse((await tools.exec_command({ cmd: 'cat ids' })).output); \
@@ -174,7 +174,7 @@ async fn console_is_begun_anew_when_rights_change() {
 }
 
 #[tokio::test]
-async fn terminal_of_a_wider_turn_takes_only_an_interrupt_from_a_narrower_one() {
+async fn terminal_of_a_wider_turn_accepts_only_interrupts_from_a_narrower_one() {
     let mut scripted = Scripted::start("approval_policy = \"never\"").await;
     let start = json!({ "cmd": "bash", "tty": true, "yield_time_ms": 250 });
     let outputs = scripted

@@ -172,7 +172,7 @@ async fn read_config(server: &mut AppServer, params: Value) -> Value {
 }
 
 #[tokio::test]
-async fn layers_of_a_project_are_shown_for_its_folder_and_count_once_trusted() {
+async fn project_layers_are_listed_and_apply_once_trusted() {
     let project = tempfile::tempdir().unwrap();
     let folder = project.path().canonicalize().unwrap();
     fs::create_dir_all(folder.join(".git")).unwrap();
@@ -200,7 +200,7 @@ async fn layers_of_a_project_are_shown_for_its_folder_and_count_once_trusted() {
 }
 
 #[tokio::test]
-async fn settings_that_cannot_be_read_are_an_error_and_the_server_goes_on() {
+async fn unreadable_settings_are_an_error_and_the_server_continues() {
     let home = home_with("model = \n");
     let mut server = experimental_server(&home).await;
     for (method, start) in [

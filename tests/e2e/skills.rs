@@ -139,7 +139,7 @@ async fn further_roots_and_bad_requests() {
 }
 
 #[tokio::test]
-async fn what_is_mentioned_reaches_the_model_and_is_no_message() {
+async fn mentioned_skill_reaches_the_model_without_a_message() {
     let texts = ["one", "two", "three"].map(|text| {
         let mut message = sse::message(text);
         message["id"] = text.into();

@@ -308,7 +308,7 @@ async fn agents_that_are_idle_make_room_and_come_back() {
 }
 
 #[tokio::test]
-async fn an_agent_knows_what_was_said_and_not_how_it_was_done() {
+async fn agent_inherits_messages_without_tool_calls() {
     let plan = json!({ "plan": [{ "step": "look", "status": "in_progress" }] });
     let task = json!({ "task_name": "worker", "message": "job" });
     let model = ModelServer::start([

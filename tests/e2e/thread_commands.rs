@@ -124,7 +124,7 @@ async fn flags_of_terminal_uis_are_taken_behind_resume_and_fork() {
 }
 
 #[tokio::test]
-async fn a_person_chooses_a_thread_from_a_list_and_types_what_comes_next() {
+async fn resume_picker_continues_the_chosen_thread() {
     let model = model(&["one", "two", "three", "four"]).await;
     let place = ExecFolders::with_model(&model);
     run(&place, &["exec", "first question"]).await;

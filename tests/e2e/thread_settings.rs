@@ -110,7 +110,7 @@ async fn web_search_is_offered_as_it_is_configured() {
 }
 
 #[tokio::test]
-async fn a_relative_folder_of_a_turn_is_told_as_it_is_used() {
+async fn relative_turn_folder_is_reported_as_absolute() {
     let model = model().await;
     let home = scripted_home(&model, "");
     fs::create_dir(home.path().join("one")).unwrap();
@@ -198,7 +198,7 @@ async fn an_administrator_instructs_the_reviewer_of_approvals() {
 
 #[tokio::test]
 #[ignore = "needs mounts in a user namespace; .ci/run runs it"]
-async fn settings_that_are_not_allowed_fail_the_turn_and_are_not_told() {
+async fn forbidden_turn_settings_fail_the_turn_without_notification() {
     let model = model().await;
     let home = scripted_home(&model, "");
     let limits =

@@ -73,7 +73,7 @@ async fn a_declined_command_is_read_back_as_it_ended() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_asked_for_while_one_runs_is_that_one() {
+async fn turn_start_during_a_turn_joins_it() {
     let latch = Latch::new();
     let model = ModelServer::start([]).await.unwrap();
     let [created, rest @ ..] = &*sse::text("one") else {
@@ -114,7 +114,7 @@ async fn a_turn_that_is_asked_for_while_one_runs_is_that_one() {
 }
 
 #[tokio::test]
-async fn an_answer_that_makes_no_sense_is_a_refusal_and_is_told() {
+async fn senseless_answer_is_a_refusal_with_a_warning() {
     let model = ModelServer::start([command("call"), said("m", "done")]);
     let model = model.await.unwrap();
     let home = untrusted_home(&model);
@@ -235,7 +235,7 @@ async fn an_empty_path_is_none() {
 }
 
 #[tokio::test]
-async fn a_stored_thread_goes_on_with_its_model_and_a_told_one_under_a_new_id() {
+async fn resumed_thread_keeps_its_model_and_a_given_history_gets_a_new_id() {
     let model = ModelServer::start([said("a", "hello")]).await.unwrap();
     let home = untrusted_home(&model);
     let mut first = server(&home).await;

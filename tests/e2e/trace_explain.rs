@@ -169,7 +169,7 @@ async fn rules_and_files_that_a_compaction_left_out_are_found() {
 }
 
 #[tokio::test]
-async fn file_that_an_agent_read_before_another_one_wrote_it_is_found() {
+async fn stale_file_reads_of_agents_are_found() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("totals.csv"), "old\n").unwrap();
     let exec = |call, cmd: &str| {
@@ -199,7 +199,7 @@ async fn file_that_an_agent_read_before_another_one_wrote_it_is_found() {
 }
 
 #[tokio::test]
-async fn hooks_that_blocked_or_changed_a_call_are_found_and_others_are_counted() {
+async fn explanation_lists_effective_hooks_and_counts_others() {
     let changed = json!({ "hookSpecificOutput": {
         "hookEventName": "PreToolUse",
         "permissionDecision": "allow",

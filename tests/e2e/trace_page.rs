@@ -104,7 +104,7 @@ pub(crate) fn check_order(text: &str, parts: &[&str]) {
 }
 
 #[tokio::test]
-async fn part_of_an_output_that_the_model_did_not_see_is_marked() {
+async fn truncated_output_is_marked_on_the_page() {
     let folder = tempfile::tempdir().unwrap();
     let command = "seq 1 100000; echo at the end >&2";
     let replies = [
@@ -189,7 +189,7 @@ async fn calls_stand_in_one_line_with_folder_exit_code_and_counts() {
 }
 
 #[tokio::test]
-async fn story_begins_at_the_last_failure_and_other_turns_are_reached_by_their_words() {
+async fn trace_story_starts_at_the_last_failure_and_finds_other_turns() {
     let mut traced = Traced::start(&[]).await;
     let thread = traced.thread().await;
     for (words, fails) in [("Read it", false), ("Break it", true), ("Mend it", false)] {
@@ -271,7 +271,7 @@ async fn compaction_is_a_break_with_what_was_before_and_after() {
 }
 
 #[test]
-fn questions_to_a_person_are_in_the_story_with_the_time_that_they_waited() {
+fn trace_story_has_questions_with_their_waiting_time() {
     let (bundle, _folder) = recorded("tour.toml");
     let page = TracePage::render(&bundle);
     let text = page.text();
@@ -293,7 +293,7 @@ fn questions_to_a_person_are_in_the_story_with_the_time_that_they_waited() {
 
 /// Traces are data of strangers.
 #[tokio::test]
-async fn nothing_of_a_session_becomes_markup_or_stops_the_page() {
+async fn trace_page_escapes_hostile_session_content() {
     let evil = "</script><img src=x onerror=alert(1)><script>alert(2)</script>";
     let deep = "[".repeat(50_000);
     let long = "A".repeat(3 << 20);

@@ -371,7 +371,7 @@ async fn a_compaction_takes_the_place_of_the_history() {
 }
 
 #[tokio::test]
-async fn every_root_session_has_a_bundle_that_only_its_owner_can_read() {
+async fn root_sessions_have_private_bundles() {
     let mut traced = Traced::start(&[]).await;
     let first = traced.thread().await;
     traced.turn(&first).await;

@@ -88,7 +88,7 @@ async fn agent_that_a_person_interrupts_is_interrupted_again() {
 
 /// The agent is closed when its response has come and its command waits for a person.
 #[tokio::test]
-async fn agent_that_is_closed_with_an_open_approval_gets_that_far_again() {
+async fn replay_reaches_the_open_approval_of_a_closed_agent() {
     let model = ModelServer::start(Vec::<HttpReply>::new()).await.unwrap();
     let home = home_with(&scripted_config(&model, AGENTS));
     model.push(calls(
@@ -203,7 +203,7 @@ async fn tools_of_servers_are_described_to_scripts_once() {
 }
 
 #[tokio::test]
-async fn changed_settings_that_a_stored_thread_does_not_take_are_no_success() {
+async fn replay_fails_if_a_stored_thread_ignores_changed_settings() {
     let mut traced = Traced::start(&[response(&[says("one")])]).await;
     let thread = traced.thread().await;
     traced.turn(&thread).await;

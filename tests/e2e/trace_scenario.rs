@@ -53,7 +53,7 @@ fn faults_are_converted_too() {
 }
 
 #[test]
-fn commands_and_prompts_stand_in_the_scenario_as_an_author_writes_them() {
+fn scenario_export_has_readable_commands_and_prompts() {
     let text = converted("failing-command.toml");
     assert!(text.contains("{ command = \""), "{text}");
     assert!(text.contains("[session]\nprompts = [\n"), "{text}");

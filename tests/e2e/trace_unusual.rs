@@ -167,7 +167,7 @@ async fn an_answer_that_is_cut_off_keeps_what_came() {
 }
 
 #[tokio::test]
-async fn a_killed_server_leaves_a_bundle_that_reduces_as_far_as_it_goes() {
+async fn bundle_of_a_killed_server_reduces_to_its_end() {
     let mut traced = Traced::start(&[response(&[says("whole")])]).await;
     let thread = traced.thread().await;
     traced.turn(&thread).await;

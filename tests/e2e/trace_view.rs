@@ -39,7 +39,7 @@ fn pages_and_exports_are_written_into_the_bundle_or_where_asked() {
 }
 
 #[test]
-fn trajectory_has_each_answer_as_a_step_with_the_results_of_its_calls() {
+fn trajectory_has_one_step_per_answer_with_results() {
     let place = ExecFolders::new();
     let traces = tempfile::tempdir().unwrap();
     let scenario = scenario("approve-command.toml");

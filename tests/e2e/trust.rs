@@ -90,7 +90,7 @@ async fn mistakes_in_rules_are_told_and_the_other_files_count() {
 }
 
 #[tokio::test]
-async fn mistakes_in_the_rules_of_a_threads_project_are_told_when_it_opens() {
+async fn project_rule_errors_are_reported_when_a_thread_opens() {
     let model = ModelServer::start([]).await.unwrap();
     let (_folder, project) = project();
     fs::write(project.join(".codex/rules/own.rules"), "nonsense(\n").unwrap();

@@ -30,7 +30,7 @@ fn error_of(output: &Output) -> String {
 }
 
 #[test]
-fn commands_that_are_not_here_say_in_one_line_what_to_use() {
+fn unsupported_commands_name_the_replacement() {
     let place = ExecFolders::new();
     for (command, instead) in [
         ("agents", "codex resume"),
@@ -186,7 +186,7 @@ fn plugins_are_added_and_removed_by_name_and_marketplace() {
 }
 
 #[test]
-fn startup_configuration_is_what_is_required_or_why_it_cannot_be_used() {
+fn startup_configuration_has_requirements_or_their_error() {
     let place = ExecFolders::new();
     let ask = |more: &[&str]| {
         let arguments = [&["app-server", "--print-startup-config"], more].concat();

@@ -186,7 +186,7 @@ async fn the_limits_of_a_thread_hold_after_its_server_was_killed() {
 }
 
 #[tokio::test]
-async fn what_runs_at_the_end_of_the_time_is_stopped() {
+async fn running_work_is_stopped_at_the_time_limit() {
     let replies = [
         runs("1", "echo $$ > pid; echo more; exec sleep 600"),
         HttpReply::silence(),
@@ -331,7 +331,7 @@ async fn both_ends(server: &mut AppServer, thread: &str) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn what_an_agent_uses_counts_for_its_tree_and_the_turn() {
+async fn agent_usage_counts_for_its_tree_and_the_turn() {
     let model = with_agent(work("a")).await;
     let home = home_with_limits(&model, "[limits.tree]\nmax_requests = 3\n");
     let mut server = newer_server(&home).await;

@@ -242,7 +242,7 @@ async fn feedback_can_be_switched_off() {
 }
 
 #[tokio::test]
-async fn what_this_version_does_not_have_is_empty_or_refused_and_never_pretended() {
+async fn unsupported_features_are_empty_or_refused() {
     let mut serving = Serving::start().await;
     let none = json!({ "data": [], "nextCursor": null });
     let apps = serving.result("app/list", json!({})).await;

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_typed_elsewhere_stays() {
+    fn concurrent_buffer_edits_are_kept() {
         let typed = "a\nb\nc\nd\nE!\n";
         assert_eq!(
             merged(typed, OLD, NEW),

@@ -75,7 +75,7 @@ fn a_client_hears_of_a_child_before_the_child_speaks() {
 }
 
 #[test]
-fn a_child_is_idle_after_its_turn_and_gone_with_its_parent() {
+fn child_is_idle_after_its_turn_and_closes_with_its_parent() {
     let mut children = Children::default();
     children.follow(&spawn("item/started", json!([])));
     children.follow(&spawn("item/completed", json!(["child"])));

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_patch_fits_nowhere_its_lines_are_shown() {
+    fn unmatched_patch_shows_its_own_lines() {
         let edit = change(PatchChangeKind::Update { move_path: None }, EDIT);
         let expected = ("/w/f".into(), Some("a\nb\nc\n".into()), "a\nB\nc\n".into());
         assert_eq!(texts(&edit, Some("something else\n")), expected);

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_session_is_called_by_its_name_or_what_was_said_first() {
+    fn session_title_is_its_name_or_first_message() {
         let thread = |name: Value| {
             let thread = json!({ "id": "t", "cwd": "/w", "name": name, "preview": "\nfirst\nsecond",
                                  "updatedAt": 0 });

@@ -53,7 +53,7 @@ fn modes_and_options_say_the_same() {
 }
 
 #[test]
-fn each_listed_model_can_be_set_and_the_current_one_is_among_them() {
+fn listed_models_can_be_set_and_have_the_current_one() {
     let settings = settings("on-request", "readOnly");
     let models = json!(settings.model_state());
     assert_eq!(models["currentModelId"], "a[low]");
@@ -97,7 +97,7 @@ fn names_of_adapters_stand_for_modes() {
 }
 
 #[test]
-fn what_no_mode_says_is_a_mode_of_its_own() {
+fn unusual_settings_are_the_configured_mode() {
     let settings = settings("untrusted", "workspaceWrite");
     let modes = json!(settings.mode_state());
     assert_eq!(modes["currentModeId"], "configured");
@@ -132,7 +132,7 @@ fn an_effort_that_another_model_lacks_becomes_its_default() {
 }
 
 #[test]
-fn what_is_not_there_is_refused() {
+fn unknown_session_options_are_refused() {
     let settings = settings("on-request", "readOnly");
     for (option, value) in [
         ("mode", "x"),

@@ -69,7 +69,7 @@ fn without_an_offer_of_the_engine_the_usual_ones_are_made() {
 }
 
 #[test]
-fn everything_else_is_a_refusal() {
+fn unknown_choice_declines() {
     let choices = command_choices(&command(&json!({})));
     assert_eq!(choices.answer(None), json!({ "decision": "decline" }));
     assert_eq!(

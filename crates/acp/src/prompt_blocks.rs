@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unsaved_goes_along() {
+    fn unsaved_editor_content_is_sent_with_the_prompt() {
         let blocks: Vec<ContentBlock> = serde_json::from_value(json!([
             { "type": "resource_link", "name": "a", "uri": "file:///w/a" },
         ]))
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_refused() {
+    fn unsupported_prompt_blocks_are_refused() {
         let audio = json!([{ "type": "audio", "mimeType": "audio/wav", "data": "" }]);
         assert_eq!(i32::from(inputs_of(audio).unwrap_err().code), -32602);
         assert_eq!(i32::from(inputs_of(json!([])).unwrap_err().code), -32602);

@@ -136,7 +136,7 @@ impl RewindTarget<'_> {
                 "there is no message `{message}` of the user"
             )));
         }
-        let mut done = nothing_done();
+        let mut done = empty_rewind_report();
         if self.restore != RestoredPart::Conversation
             && let Some(checkpoint) = self.first_checkpoint(&turns).await?
         {
@@ -178,7 +178,7 @@ impl RewindTarget<'_> {
     }
 }
 
-fn nothing_done() -> Value {
+fn empty_rewind_report() -> Value {
     json!({ "changed": [], "conflicts": [], "notKept": [], "undoCheckpointId": null })
 }
 

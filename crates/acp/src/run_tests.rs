@@ -42,7 +42,7 @@ fn answered(end: &PromptRunEnd<&'static str>) -> (Vec<i64>, bool) {
 }
 
 #[tokio::test]
-async fn a_turn_answers_the_prompt_that_began_it_and_those_that_it_accepted() {
+async fn turn_end_answers_all_accepted_prompts() {
     let mut played = Played::new();
     assert_eq!(played.prompt(1, "a"), PromptAction::Start("a"));
     assert_eq!(played.prompt(2, "b"), PromptAction::Wait);
@@ -63,7 +63,7 @@ async fn a_turn_answers_the_prompt_that_began_it_and_those_that_it_accepted() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_the_turn_does_not_accept_gets_a_turn_of_its_own() {
+async fn unaccepted_prompt_gets_its_own_turn() {
     let mut played = Played::new();
     played.prompt(1, "a");
     played.run.begin("u");

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_title_is_the_name_or_the_first_line_of_the_first_message() {
+    fn title_is_the_name_or_the_first_message_line() {
         let title =
             |name: Value, preview: &str| of_thread(&json!({ "name": name, "preview": preview }));
         assert_eq!(title(json!("named"), "first").as_deref(), Some("named"));

@@ -17,7 +17,7 @@ fn command_item(status: &str, actions: Value) -> Value {
 }
 
 #[test]
-fn a_command_has_its_line_as_title_and_its_output_at_its_end() {
+fn command_update_has_title_and_final_output() {
     let begun = tool_call_from_item(command_item("inProgress", json!([])), false);
     let input = json!({ "command": "/bin/bash -lc 'ls -l'", "cwd": "/w" });
     let expected = json!({ "toolCallId": "c", "title": "ls -l", "kind": "execute",

@@ -52,7 +52,7 @@ fn command(status: &str) -> Value {
 }
 
 #[test]
-fn what_was_streamed_is_not_said_again() {
+fn streamed_message_is_not_repeated_at_its_end() {
     let mut projection = TestProjection::default();
     let delta = projection.notified(
         "item/agentMessage/delta",
@@ -125,7 +125,7 @@ fn output_goes_to_terminals_that_the_client_shows() {
 }
 
 #[test]
-fn what_was_not_offered_is_not_sent() {
+fn updates_without_client_support_are_not_sent() {
     let warning = json!({ "message": "odd" });
     let update = |client_features: ClientFeatures| {
         TestProjection::with_features(client_features)

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_adds_goes_below_its_context_or_to_the_end() {
+    fn pure_additions_go_below_the_context_or_to_the_end() {
         check("a\nb\n", "@@\n+new", Ok("a\nb\nnew\n"));
         check("a\nb\n", "@@ a\n+new", Ok("a\nnew\nb\n"));
         check("a\nb\n", "@@ a\n+new\n*** End of File", Ok("a\nb\nnew\n"));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blank_line_at_the_end_of_a_chunk_may_be_missing_in_the_file() {
+    fn trailing_blank_line_of_a_chunk_is_optional() {
         check("a\nb\n", "-a\n+A\n", Ok("A\nb\n"));
         check("a\nb\n", "-a\n-\n+A\n+", Ok("A\nb\n"));
         check("a\nb\n", "-a\n+A\n\n+c", Ok("A\n\nc\nb\n"));

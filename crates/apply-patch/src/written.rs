@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_patch_changes_nothing() {
+    fn invalid_patch_changes_no_files() {
         for text in [
             "",
             "\n",

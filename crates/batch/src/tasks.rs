@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn task_file_errors_name_the_row() {
         let none = TaskDefaults::default();
         for (name, text, problem) in [
             ("t.jsonl", "", "no rows"),

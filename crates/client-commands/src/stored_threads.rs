@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_meant_is_refused_before_a_server_is_asked() {
+    fn senseless_thread_commands_are_refused_without_a_server() {
         let server = || ServerChoice::here(Overrides::default());
         let error = queue_message(server(), "name", " \n", false).unwrap_err();
         assert_eq!(error.to_string(), "the message is empty");

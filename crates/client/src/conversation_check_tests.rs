@@ -71,7 +71,7 @@ fn each_mistake_is_named() {
 }
 
 #[test]
-fn nothing_comes_before_initialize() {
+fn request_before_initialize_is_a_mistake() {
     let line = RecordedLine {
         from: LineSource::Client,
         line: r#"{"id":1,"method":"thread/start","params":{}}"#.to_owned(),

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nobody_waits_for_a_server_that_went_away() {
+    async fn lost_server_ends_waiting_calls() {
         let (ours, theirs) = tokio::io::duplex(4096);
         let (input, output) = tokio::io::split(ours);
         let (caller, mut events) = Client::new(input, output).split();

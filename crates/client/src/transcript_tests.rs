@@ -81,7 +81,7 @@ fn a_patch_shows_its_diff() {
 }
 
 #[test]
-fn what_a_command_prints_cannot_command_the_terminal() {
+fn command_output_has_no_terminal_sequences() {
     let text = shown(&[(
         "item/completed",
         command("completed", Some("\x1b[2Jx"), Some(0)),

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_too_long_has_a_line_of_its_own() {
+    fn oversized_word_gets_its_own_line() {
         assert_eq!(
             wrapped(&["a bcdefghijklmnop q"]),
             "  a\n  bcdefghijklmnop\n  q\n"

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused() {
+    fn invalid_key_path_is_refused() {
         assert_eq!(KeyPath::parse(""), Err(KeyPathError::Empty));
         for text in [".", "a.", ".a", "a..b", "a.\"\".b"] {
             assert_eq!(

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nested_too_deeply_is_refused_before_it_is_read() {
+    fn deeply_nested_toml_is_refused_before_parsing() {
         let deep = 100_000;
         let keys = "a.".repeat(deep);
         for text in [

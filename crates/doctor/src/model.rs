@@ -18,7 +18,7 @@ use crate::finding::{Finding, FindingState};
 const MODELS_NAMED: usize = 20;
 
 pub(crate) async fn check(config: &Config) -> Vec<Finding> {
-    let resources = EngineResources::that_change_nothing(wiring::login_settings(config));
+    let resources = EngineResources::without_tightening(wiring::login_settings(config));
     let provider = &config.model.provider;
     let stored = resources.accounts().login();
     let login = login(&resources, stored.as_ref(), provider);

@@ -47,11 +47,11 @@ impl EngineResources {
 
     pub fn with_login(settings: LoginSettings) -> Self {
         codex_private_files::tighten_home(&settings.home);
-        Self::that_change_nothing(settings)
+        Self::without_tightening(settings)
     }
 
     /// The same for somebody who only looks: the rights of the home folder stay as they are.
-    pub fn that_change_nothing(settings: LoginSettings) -> Self {
+    pub fn without_tightening(settings: LoginSettings) -> Self {
         let http = Arc::new(http_pool());
         let mcp_logins = McpLogins::in_home(&settings.home);
         let identity = identity(ORIGINATOR, None);

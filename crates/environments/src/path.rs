@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_absolute_path_is_none() {
+    fn relative_remote_paths_are_rejected() {
         for text in ["", "a", "./a", "C:\\a", "/a\0b"] {
             assert_eq!(RemotePath::new(text), None, "{text}");
         }

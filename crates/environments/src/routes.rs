@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_missed_is_read_once_and_what_is_gone_is_told() {
+    async fn missed_output_is_read_once_and_lost_output_reported() {
         let mut reader = RouteReader::new();
         reader.output(1, "a").await;
         assert_eq!(reader.routes.read_all(), [("p".to_owned(), 1)]);
@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lost_output_at_the_end_is_told_and_an_exit_between_output_is_no_loss() {
+    async fn lost_final_output_is_reported_but_an_early_exit_is_no_loss() {
         let mut reader = RouteReader::new();
         reader.output(1, "a").await;
         reader.routes.take_read("p", read(&[], 4)).await;

@@ -6,7 +6,7 @@ use codex_exec_policy::{AppendOutcome, Decision, ProgramMatching, RuleSet, appen
 use proptest::prelude::*;
 
 #[test]
-fn a_folder_is_read_in_order_and_bad_files_are_left_out() {
+fn rule_folder_is_read_in_order_without_invalid_files() {
     let folder = tempfile::tempdir().expect("a folder");
     let write =
         |name: &str, text: &str| fs::write(folder.path().join(name), text).expect("written");
@@ -107,7 +107,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_appended_matches_what_was_approved(prefix in prop::collection::vec(any::<String>(), 1..5)) {
+    fn appended_rule_matches_the_approved_command(prefix in prop::collection::vec(any::<String>(), 1..5)) {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("default.rules");
         append_prefix_rule(&file, &prefix, Decision::Allow, Some(codex_exec_policy::KEEPS_SANDBOX)).expect("appended");

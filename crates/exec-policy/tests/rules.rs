@@ -588,7 +588,7 @@ fn deep_rules_need_no_deep_stack() {
 }
 
 #[test]
-fn rules_that_keep_from_a_host_limit_the_network_and_others_do_not() {
+fn only_denying_host_rules_limit_the_network() {
     let limits = |text: &str| {
         let mut rules = RuleSet::default();
         let _ = rules.add_file("x.rules", text);
@@ -612,7 +612,7 @@ fn rules_that_keep_from_a_host_limit_the_network_and_others_do_not() {
 }
 
 #[test]
-fn what_rules_allow_is_for_a_port_and_what_they_deny_for_all() {
+fn allowing_rules_are_per_port_and_denying_rules_for_all_ports() {
     let entries = |host: &str, protocol: &str, decision: &str| {
         let mut rules = RuleSet::default();
         let text = format!(

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_writable_is_read_only() {
+    fn profile_without_writable_paths_is_read_only() {
         let policy = resolve(&json!([special("root", "read")]));
         assert_eq!(policy, ConfinementPolicy::read_only());
     }

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_kept() {
+    fn short_output_is_kept_whole() {
         let keep = CaptureLimits::both_ends(4);
         assert_eq!(captured(keep, &["a", "bcd"]), ("ab".into(), "cd".into(), 0));
     }
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_may_be_kept() {
+    fn capture_limit_of_zero_keeps_no_output() {
         let nothing = CaptureLimits::first(0);
         assert_eq!(
             captured(nothing, &["abc"]),

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_is_noted_as_soon_as_it_is_made_and_its_bytes_as_they_go() {
+    fn connections_and_their_bytes_are_recorded_live() {
         let log = NetworkLog::default();
         let host = Host::parse("a.test").unwrap();
         let first = log.connected(&host, 80);

@@ -163,7 +163,7 @@ async fn the_repository_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_does_not_exist_cannot_be_made() {
+async fn missing_protected_paths_cannot_be_created() {
     let project = TestProject::new();
     fs::remove_dir_all(project.root.join(".git")).unwrap();
     for name in [".git", ".codex", ".agents"] {
@@ -483,7 +483,7 @@ impl Engine {
 }
 
 #[tokio::test]
-async fn what_the_engine_goes_by_stays_as_it_is() {
+async fn engine_files_cannot_be_changed() {
     let engine = Engine::new();
     let base = &engine.project.base;
     for script in [
@@ -557,7 +557,7 @@ async fn a_working_folder_that_was_replaced_by_a_link_gives_nothing() {
 }
 
 #[tokio::test]
-async fn a_root_that_a_command_puts_a_link_to_is_not_writable() {
+async fn root_replaced_by_a_command_link_is_not_writable() {
     let project = TestProject::new();
     let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
         writable_roots: vec!["later".into()],
@@ -593,7 +593,7 @@ async fn a_root_that_a_command_puts_a_link_to_is_not_writable() {
 }
 
 #[tokio::test]
-async fn what_people_make_in_the_place_of_a_placeholder_stays() {
+async fn files_created_at_a_placeholder_are_kept() {
     let project = TestProject::new();
     let git = project.root.join(".git");
     fs::remove_dir_all(&git).unwrap();
@@ -653,7 +653,7 @@ async fn placeholders_go_with_the_last_command() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_set_up_is_not_run() {
+async fn command_with_a_replaced_root_does_not_run() {
     let project = TestProject::new();
     let policy_context = PolicyContext::of(&project.root);
     let launch = confine(shell("echo ran"), &workspace(), &policy_context, probe()).unwrap();

@@ -688,7 +688,7 @@ fn owner_to_be_killed() {
 }
 
 #[tokio::test]
-async fn nothing_survives_the_violent_death_of_the_owner() {
+async fn killed_owner_leaves_no_confined_processes() {
     use tokio::io::AsyncBufReadExt as _;
     let project = TestProject::new();
     std::fs::remove_dir_all(project.root.join(".git")).unwrap();

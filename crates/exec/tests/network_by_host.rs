@@ -897,7 +897,7 @@ async fn names_are_answered_without_asking_anybody_whichever_server_is_asked() {
 }
 
 #[tokio::test]
-async fn nothing_is_resolved_before_a_connection_is_allowed() {
+async fn names_are_resolved_after_the_connection_is_allowed() {
     if !is_possible() {
         return;
     }
@@ -988,7 +988,7 @@ async fn a_connection_waits_for_the_answer_and_the_program_goes_on() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_not_waited_for_begins_and_ends_as_usual() {
+async fn nonblocking_connection_begins_and_ends_normally() {
     if !is_possible() {
         return;
     }
@@ -1036,7 +1036,7 @@ async fn tls_must_name_the_server_that_was_connected() {
 }
 
 #[tokio::test]
-async fn a_name_that_leads_to_the_machine_is_refused_unless_that_is_listed() {
+async fn name_of_this_machine_is_refused_unless_listed() {
     if !is_possible() {
         return;
     }
@@ -1131,7 +1131,7 @@ async fn proxy(listener: tokio::net::TcpListener, asked: watch::Sender<Vec<Strin
 }
 
 #[tokio::test]
-async fn the_proxy_of_the_machine_gets_what_is_allowed_and_nothing_else() {
+async fn machine_proxy_gets_only_allowed_connections() {
     if !is_possible() {
         return;
     }
@@ -1167,7 +1167,7 @@ async fn the_proxy_of_the_machine_gets_what_is_allowed_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_is_not_read_is_not_kept() {
+async fn unread_network_input_is_not_buffered() {
     if !is_possible() {
         return;
     }
@@ -1181,7 +1181,7 @@ async fn what_is_not_read_is_not_kept() {
 }
 
 #[tokio::test]
-async fn many_refused_connections_at_once_do_not_keep_others_from_being_relayed() {
+async fn refused_connections_do_not_block_others() {
     if !is_possible() {
         return;
     }
@@ -1215,7 +1215,7 @@ async fn a_command_that_never_pauses_leaves_time_for_other_work() {
 }
 
 #[tokio::test]
-async fn what_was_declined_is_not_asked_about_again_however_much_it_is() {
+async fn declined_hosts_are_not_asked_about_again() {
     if !is_possible() {
         return;
     }
@@ -1233,7 +1233,7 @@ async fn what_was_declined_is_not_asked_about_again_however_much_it_is() {
 }
 
 #[tokio::test]
-async fn what_nobody_decided_is_asked_about_again() {
+async fn undecided_host_is_asked_about_again() {
     if !is_possible() {
         return;
     }
@@ -1343,7 +1343,7 @@ async fn a_question_is_withdrawn_with_the_command() {
 }
 
 #[tokio::test]
-async fn a_network_by_host_is_closed_where_the_system_cannot_limit_it() {
+async fn unlimitable_network_by_host_is_closed() {
     let server = Server::start();
     let all = probe();
     for levels in [

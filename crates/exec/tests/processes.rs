@@ -56,7 +56,7 @@ async fn folder_and_variables_are_the_given_ones() {
 }
 
 #[tokio::test]
-async fn what_a_command_is_given_does_not_act_on_the_supervisor() {
+async fn command_environment_does_not_affect_the_supervisor() {
     let (_guard, path) = folder();
     let mut wanted = launch(&["/bin/sh", "-c", "true"]);
     wanted.environment.push(("LD_DEBUG".into(), "files".into()));
@@ -73,7 +73,7 @@ async fn what_a_command_is_given_does_not_act_on_the_supervisor() {
 }
 
 #[tokio::test]
-async fn nothing_is_inherited_but_the_standard_streams() {
+async fn commands_inherit_only_the_standard_streams() {
     let out = texts(finish(shell("ls /proc/self/fd")).await).1;
     // The fourth is the folder that `ls` reads.
     assert_eq!(out, "0\n1\n2\n3\n");
@@ -85,7 +85,7 @@ async fn nothing_is_inherited_but_the_standard_streams() {
 }
 
 #[tokio::test]
-async fn what_cannot_start_says_why() {
+async fn spawn_errors_give_the_reason() {
     let error = try_finish(launch(&["/no/such/program"])).await.unwrap_err();
     assert!(matches!(&error, SpawnError::Command(error) if error.kind() == ErrorKind::NotFound));
     assert_eq!(error.to_string(), "No such file or directory (os error 2)");
@@ -195,7 +195,7 @@ fn peak_memory() -> u64 {
 }
 
 #[tokio::test]
-async fn who_does_not_read_makes_the_command_wait() {
+async fn unread_output_blocks_the_command() {
     let mut spawned = spawn(launch(&["/usr/bin/yes"])).await;
     let mut seen = 0;
     while seen < 100_000 {
@@ -386,7 +386,7 @@ fn owner_to_be_killed() {
 }
 
 #[tokio::test]
-async fn nothing_survives_the_violent_death_of_the_owner() {
+async fn killed_owner_leaves_no_processes() {
     use tokio::io::AsyncBufReadExt as _;
     let (_guard, path) = folder();
     for script in RUNAWAYS {

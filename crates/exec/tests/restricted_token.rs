@@ -167,7 +167,7 @@ async fn writing_is_limited_to_the_project_without_its_repository() {
 }
 
 #[tokio::test]
-async fn what_it_cannot_enforce_is_refused() {
+async fn restricted_token_refuses_unenforceable_policies() {
     let project = ConfinedFolder::new();
     let outcome = |policy: &ConfinementPolicy, levels| {
         plan(policy, &PolicyContext::of(&project.root), levels).map(|_| ())

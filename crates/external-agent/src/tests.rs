@@ -55,7 +55,7 @@ const SETTINGS: &str = r#"{
 }"#;
 
 #[test]
-fn everything_is_offered_once_and_taken_over_once() {
+fn imports_are_offered_and_applied_once() {
     let folders = ImportFolders::new();
     folders.write("user/.claude/settings.json", SETTINGS);
     folders.write("user/.claude/skills/one/SKILL.md", "Use Claude Code.");
@@ -106,7 +106,7 @@ fn everything_is_offered_once_and_taken_over_once() {
 }
 
 #[test]
-fn what_is_there_stays_with_its_comments() {
+fn import_keeps_existing_settings_and_comments() {
     let folders = ImportFolders::new();
     folders.write("user/.claude/settings.json", SETTINGS);
     folders.write(
@@ -148,7 +148,7 @@ fn links_are_not_copied() {
 }
 
 #[test]
-fn what_cannot_be_read_says_so() {
+fn unreadable_import_settings_are_an_error() {
     let folders = ImportFolders::new();
     let error = || detect(&folders.homes, true, &[]).unwrap_err().to_string();
     folders.write("user/.claude/settings.json", "[]");

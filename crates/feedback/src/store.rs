@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_was_cleaned_line_by_line() {
+    fn stored_feedback_is_redacted_line_by_line() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("log.txt");
         fs::write(&file, b"a secret\nmore\xff").unwrap();

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_together_is_better() {
+    fn contiguous_matches_score_higher() {
         let best_first = ["alpha.rs", "a/l/p/h/a.rs"];
         let scores = best_first.map(|path| score("alpha", path).unwrap_or(0));
         assert!(scores[0] > scores[1], "{scores:?}");

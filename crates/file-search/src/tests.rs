@@ -140,7 +140,7 @@ fn a_repository_inside_another_has_its_own_rules() {
 }
 
 #[test]
-fn what_counts_everywhere_counts_in_repositories() {
+fn global_ignore_file_applies_in_repositories() {
     let folder = tree(&[("repo/.git/HEAD", ""), ("repo/a.swp", ""), ("b.swp", "")]);
     let own = tree(&[("ignore", "*.swp\n")]);
     let mut roots = roots(&[folder.path()]);

@@ -65,7 +65,7 @@ fn a_file_that_grows_is_read_as_long_as_it_was() {
 }
 
 #[test]
-fn what_is_no_file_is_not_opened() {
+fn special_files_are_not_opened() {
     let folder = tempfile::tempdir().unwrap();
     let fifo = folder.path().join("fifo");
     make_fifo(&fifo);
@@ -212,7 +212,7 @@ fn a_folder_is_not_copied_into_itself() {
 }
 
 #[test]
-fn nothing_is_lost_when_a_file_is_copied_onto_itself() {
+fn copying_a_file_onto_itself_keeps_its_content() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("file");
     fs::write(&file, "content").unwrap();

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_batch_is_reported_once_and_in_order_when_it_is_due() {
+    fn due_batch_is_reported_once_and_in_order() {
         let start = Instant::now();
         let mut batch = ChangeBatch::default();
         assert_eq!(batch.take(start), None);

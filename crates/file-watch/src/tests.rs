@@ -74,7 +74,7 @@ fn a_file_reports_itself_also_when_it_is_replaced() {
 }
 
 #[test]
-fn what_is_missing_reports_itself_when_it_comes() {
+fn missing_file_is_reported_when_created() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a/b/c");
     let watcher = Watcher::new().unwrap();

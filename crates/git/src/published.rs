@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_there_is_an_error() {
+    async fn missing_repository_is_an_error() {
         let remote = Remote::new();
         let missing = remote.repository(Some("none"));
         assert!(missing.revision().await.is_err());

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn everything_since_the_remote_is_in_the_diff() {
+    async fn remote_diff_has_commits_and_uncommitted_changes() {
         let folder = repository();
         let work = folder.path().join("work");
         fs::write(work.join("b"), "committed\n").unwrap();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_of_the_repository_is_run() {
+    async fn remote_diff_runs_no_program_of_the_repository() {
         let folder = repository();
         let work = folder.path().join("work");
         let (script, trace) = (work.join("evil"), work.join("was-here"));

@@ -101,7 +101,7 @@ fn files_are_found_where_patterns_say() {
 }
 
 #[test]
-fn what_appears_changes_or_goes_is_noticed() {
+fn new_changed_and_removed_files_are_noticed() {
     let work = work(&["**/.env"], &["a/b/c"]);
     assert!(work.found().is_empty());
     work.write("a/b/.env", "x");

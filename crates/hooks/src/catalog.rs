@@ -489,7 +489,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_a_warning() {
+    fn invalid_hook_files_give_warnings() {
         for nothing in ["{}", r#"{"hooks":{}}"#, r#"{"hooks":{"Stop":[{}]}}"#] {
             warns(nothing, 0, "");
         }
@@ -534,7 +534,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_file_is_no_hooks_and_a_folder_in_its_place_is_a_warning() {
+    fn missing_hook_file_is_empty_and_a_folder_warns() {
         let folder = Folder(tempfile::tempdir().unwrap());
         let catalog = folder.load();
         assert!(catalog.hooks.is_empty() && catalog.warnings.is_empty());
@@ -618,7 +618,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_of_a_hook_has_the_files_that_its_line_leads_to() {
+    fn hook_hash_has_files_of_its_command_line() {
         let test = ScriptHook::new("bash check.sh");
         let hash = test.hook(None, true).hash;
         let empty = ScriptHook::new("bash check.sh");
@@ -657,7 +657,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_that_nobody_has_decided_about_runs_what_it_ran_first() {
+    fn undecided_hook_runs_its_first_content() {
         let test = ScriptHook::new("./check.sh");
         let hook = test.hook(None, true);
         assert!(test.check(&hook).is_ok());

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expression_is_an_error() {
+    fn invalid_matcher_expression_is_an_error() {
         for text in ["(", "(?:a{1000}){1000}{1000}"] {
             Matcher::parse(HookEventName::PreToolUse, Some(text)).unwrap_err();
         }

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_host_is_refused() {
+    fn invalid_hosts_are_refused() {
         let long = "a.".repeat(127) + "a";
         for text in [
             "",

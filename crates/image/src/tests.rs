@@ -24,7 +24,7 @@ const KEPT: [(ImageFormat, &str); 3] = [
 ];
 
 #[test]
-fn what_fits_passes_byte_for_byte() {
+fn images_within_the_limits_are_unchanged() {
     for (format, mime) in KEPT {
         for (width, height) in [(1, 1), (MAX_WIDTH, 2), (3, MAX_HEIGHT)] {
             let bytes = image(width, height, format);
@@ -38,7 +38,7 @@ fn what_fits_passes_byte_for_byte() {
 }
 
 #[test]
-fn what_is_too_large_is_scaled_to_fit_in_its_own_format() {
+fn large_images_are_scaled_in_their_format() {
     for (format, mime) in KEPT {
         for ((width, height), expected) in [
             ((3000, 30), (2048, 20)),
@@ -61,7 +61,7 @@ fn a_gif_becomes_a_png() {
 }
 
 #[test]
-fn what_is_no_image_or_a_damaged_one_is_refused() {
+fn damaged_images_are_refused() {
     let whole = image(40, 40, ImageFormat::Png);
     for bytes in [&b""[..], b"some text", b"BM", &whole[..60], b"GIF89a"] {
         assert!(prepare(bytes.to_vec()).is_err(), "{bytes:?}");

@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_message_is_an_error_with_the_id_if_that_can_be_read() {
+    fn invalid_message_error_has_a_readable_id() {
         let read = |line: &str| {
             let invalid = read(line).unwrap_err();
             (invalid.id, invalid.error.code)

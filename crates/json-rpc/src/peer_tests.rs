@@ -42,7 +42,7 @@ async fn a_responder_replies_once_whatever_happens() {
 }
 
 #[tokio::test]
-async fn a_line_over_the_limit_is_refused_and_the_next_one_is_read() {
+async fn oversized_line_is_refused_and_the_next_one_read() {
     let (peer, mut queue) = Peer::new("cancel");
     let long = format!(
         "{{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"{}\"}}\n",

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_login_is_an_error() {
+    fn invalid_login_file_is_an_error() {
         for text in [
             "",
             "[]",

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_token_is_refused() {
+    fn invalid_jwt_is_refused() {
         for text in [
             "",
             "a",

@@ -181,7 +181,7 @@ mod tests {
     use crate::keyring::tests::MemoryKeyring;
 
     #[test]
-    fn a_file_is_for_its_owner_only_and_its_change_is_noticed() {
+    fn login_file_is_private_and_its_changes_are_noticed() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("new/folder");
         let store = CredentialStore::with_keyring(StoreKind::Auto, &folder, None);

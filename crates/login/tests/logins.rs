@@ -176,7 +176,7 @@ async fn a_key_of_the_process_comes_before_what_is_stored() {
 }
 
 #[tokio::test]
-async fn what_another_process_does_to_the_file_is_seen() {
+async fn login_file_changes_of_other_processes_are_noticed() {
     let test = LoginTest::new().await;
     let accounts = test.accounts();
     assert_eq!(accounts.login(), None);
@@ -190,7 +190,7 @@ async fn what_another_process_does_to_the_file_is_seen() {
 }
 
 #[tokio::test]
-async fn a_login_that_is_not_allowed_is_refused_and_does_not_count() {
+async fn forbidden_login_is_refused_and_not_stored() {
     let mut test = LoginTest::new().await;
     test.store("w1", "a", "r");
     test.settings.forced_method = Some(ForcedLoginMethod::Api);
@@ -378,7 +378,7 @@ async fn tokens_that_expire_are_renewed_once_for_all_who_need_them() {
 }
 
 #[tokio::test]
-async fn what_another_process_has_renewed_is_used() {
+async fn tokens_renewed_by_another_process_are_used() {
     let test = LoginTest::new().await;
     test.store("w1", &token("w1", -5), "r1");
     let accounts = test.accounts();
@@ -471,7 +471,7 @@ impl TokenRefresher for ScriptedRefresher {
 }
 
 #[tokio::test]
-async fn tokens_of_a_host_are_renewed_by_the_host_and_never_stored() {
+async fn host_tokens_are_renewed_by_the_host_and_never_stored() {
     let test = LoginTest::new().await;
     test.accounts().log_in_with_api_key("sk").unwrap();
     let accounts = test.accounts();
@@ -547,7 +547,7 @@ async fn another_device_logs_in() {
 }
 
 #[tokio::test]
-async fn a_login_with_a_code_runs_until_it_is_granted_or_cancelled() {
+async fn device_code_login_runs_until_granted_or_cancelled() {
     let test = LoginTest::new().await;
     let accounts = test.accounts();
     let code = json!({ "device_auth_id": "d", "user_code": "AB-CD", "interval": "1" });
@@ -623,7 +623,7 @@ async fn a_keyring_is_refused_with_what_to_do_instead() {
 }
 
 #[tokio::test]
-async fn who_signs_in_to_another_account_meanwhile_is_told_so() {
+async fn renewal_fails_after_login_to_another_account() {
     let test = LoginTest::new().await;
     test.store("w1", &token("w1", 3600), "r1");
     let accounts = test.accounts();
@@ -646,7 +646,7 @@ async fn who_signs_in_to_another_account_meanwhile_is_told_so() {
 }
 
 #[tokio::test]
-async fn who_logs_out_has_the_tokens_revoked_if_the_server_can_be_reached() {
+async fn logout_revokes_tokens_at_a_reachable_server() {
     let test = LoginTest::new().await;
     let accounts = test.accounts();
     for status in [200, 503] {

@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_do_not_get_what_belongs_to_the_connection_or_the_engine() {
+    fn clients_do_not_see_internal_mcp_messages() {
         let meta = |meta: Value| server_meta(&mut serde_json::json!({ "_meta": meta }));
         let all =
             serde_json::json!({ "progressToken": 3, "persist": "always", "codex_x": 1, "a": 1 });
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_waits_learns_that_nothing_comes_any_more() {
+    async fn lost_connection_ends_waiting_calls() {
         let (dispatcher, _sent) = dispatcher(CancelElicitations);
         let answer = dispatcher.expect(1).unwrap();
         dispatcher.lose(McpError::Closed);

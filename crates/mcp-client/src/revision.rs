@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_say_what_the_client_is_and_keep_what_else_they_say() {
+    fn request_meta_names_the_client_and_keeps_other_members() {
         let mut params = json!({ "name": "x", "_meta": { "progressToken": 1 } });
         introduce(&mut params, json!({}), json!({ "name": "c" }));
         assert_eq!(params["_meta"]["progressToken"], 1);

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn questions_go_out_with_the_reply_and_answers_come_with_the_next_request() {
+    async fn mcp_questions_are_sent_in_replies_and_answered_in_requests() {
         let (peer, _lines) = Peer::new("cancel");
         let mut call = ActiveCall::new(request(&peer, 1));
         let (first, reply) = call.ask("t", json!("one"));

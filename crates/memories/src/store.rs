@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_noted_of_a_disabled_thread_is_forgotten() {
+    fn disabling_a_thread_deletes_its_notes() {
         let folder = tempfile::tempdir().unwrap();
         let store = MemoryStore::in_folder(folder.path());
         for thread in ["a", "b", "c"] {

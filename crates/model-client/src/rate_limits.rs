@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_headers_say_is_read() {
+    fn rate_limit_headers_are_parsed() {
         let found = snapshots(&headers(&[
             ("x-codex-primary-used-percent", "12.5"),
             ("x-codex-primary-window-minutes", "300"),

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_retryable_is_not_repeated() {
+    fn fatal_errors_are_not_retried() {
         let policy = RetryPolicy::new(5);
         assert_eq!(
             policy.next(&ModelError::QuotaExceeded, 1, &FixedClock),

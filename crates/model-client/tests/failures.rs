@@ -321,7 +321,7 @@ async fn dropping_the_request_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn what_follows_the_end_does_not_matter() {
+async fn events_after_completion_are_ignored() {
     let mut events = sse::text("hello");
     events.push(sse::failed("new", "why"));
     let setup = Setup::new([HttpReply::stream(&events).stall()]).await;

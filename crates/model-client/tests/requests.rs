@@ -64,7 +64,7 @@ async fn a_plain_request() {
 }
 
 #[tokio::test]
-async fn everything_that_a_request_can_carry() {
+async fn requests_carry_all_configured_headers_and_parameters() {
     let mut setup = Setup::new([hello().header("x-codex-turn-state", "node-7"), hello()]).await;
     setup.provider.query_params = map(&[("api-version", "1"), ("x", "2")]);
     setup.provider.http_headers = map(&[("X-Static", "s"), ("Originator", "no"), ("b d", "x")]);

@@ -210,7 +210,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_outside_is_not_read() {
+    fn plugin_links_to_outside_files_are_not_read() {
         let outside = tempfile::tempdir().unwrap();
         let text = r#"{"mcpServers": {"x": {"command": "x"}}}"#;
         fs::write(outside.path().join("s.json"), text).unwrap();

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_folder_that_does_not_answer_is_left_alone_until_it_does() {
+    async fn unresponsive_folder_is_skipped_until_it_answers() {
         let reads = Arc::<FolderReads>::default();
         let (dead, other) = (Path::new("/dead"), Path::new("/other"));
         let (answer, waits) = mpsc::channel::<()>();

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_lead_out_of_a_folder_is_refused() {
+    fn plugin_ids_that_leave_the_folder_are_refused() {
         for key in ["", "p", "@", "p@", "@m"] {
             let expected = format!("invalid plugin key `{key}`; expected <plugin>@<marketplace>");
             assert_eq!(error(key), expected);

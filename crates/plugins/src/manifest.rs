@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_manifest_is_an_error() {
+    fn invalid_manifest_is_an_error() {
         for text in [
             "",
             "{",

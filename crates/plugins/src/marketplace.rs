@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_marketplace_is_an_error() {
+    fn invalid_marketplace_is_an_error() {
         let policy = |policy: Value| json!([{ "name": "x", "source": "./x", "policy": policy }]);
         let broken = [
             "{".to_owned(),

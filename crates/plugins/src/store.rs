@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_interrupted_process_left_is_a_usable_version() {
+    fn interrupted_install_leaves_a_usable_version() {
         let machine = Machine::new();
         machine.write("source/text", "new");
         machine.write("home/plugins/.staging/new/half", "x");

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_is_private_and_what_is_opened_becomes_it() {
+    fn created_and_opened_files_become_private() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("a/b");
         create_dir_all(&folder).unwrap();
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_older_releases_left_is_tightened_and_links_are_not_followed() {
+    fn old_file_modes_are_tightened_without_following_links() {
         let home = tempfile::tempdir().unwrap();
         let outside = tempfile::tempdir().unwrap();
         let at = |name: &str| home.path().join(name);

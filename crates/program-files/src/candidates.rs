@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_or_only_read_is_left_out() {
+    fn output_and_data_files_are_no_candidates() {
         assert_eq!(candidates_of(&["tee", "-a", "x"]).0, ["<tee>"]);
         assert_eq!(candidates_of(&["cat", "x"]).0, ["<cat>"]);
         let (found, _) = candidates_of(&["./x", "--log", "y", "-o", "z", "--output=w", "a.log"]);

@@ -515,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn what_calls_name_is_known_if_it_consists_of_literals() {
+    fn literal_call_arguments_are_known() {
         use Language::{JavaScript, Lua, Perl, Php, Python, Ruby};
         for (language, text, expected) in [
             (Python, "exec(open('h.py').read())", "h.py"),
@@ -560,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn what_calls_compute_is_not_known() {
+    fn computed_call_arguments_are_unknown() {
         use Language::{JavaScript, Lua, Perl, Php, Python, Ruby};
         for (language, text) in [
             (Python, "exec(code)"),
@@ -628,7 +628,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_behind_too_many_calls_is_not_known() {
+    fn too_many_calls_count_as_computed() {
         let text = "run(a)\n".repeat(MAX_PLACES + 1);
         let found = calls(&text, Language::Python, false);
         assert!(found.iter().any(|call| call.is_computed));

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_is_read_once_the_work_is_done() {
+    fn spent_effort_allows_no_more_reads() {
         let effort = Effort::default();
         assert!(effort.reads("a") && effort.looks_for(1));
         assert!(!effort.looks_for(MAX_UNITS));

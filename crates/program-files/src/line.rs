@@ -609,7 +609,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_marked() {
+    fn unknown_words_are_marked() {
         check("$(date)/x $1 $?", &[&["date"], &["?/x", "?", "?"]]);
         check(
             "a ${HOME%/x} $((1 + 2)) ~other/x",

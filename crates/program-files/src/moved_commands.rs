@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_a_folder_that_is_not_known_is_not_run() {
+    fn files_of_an_unknown_folder_are_unknown() {
         for line in [
             "cd ?; make",
             "command cd -P ?; make",

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_asked_for_is_run_and_what_it_needs() {
+    fn requested_recipes_run_with_their_prerequisites() {
         let rules = "X := 1\n.PHONY: a b c\na: b\n\t@one\nb:\n\ttwo\nc:; three\n%.o: %.c\n\tfour\n";
         check(
             "Makefile",

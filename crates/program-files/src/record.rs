@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_starts_as_it_was_until_a_person_accepts_a_change() {
+    fn changed_program_needs_acceptance_before_it_starts() {
         let case = RecordCase::new();
         let command = ["sh", "a.sh"];
         case.write("a.sh", "one");
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_was_missing_at_the_first_start_is_a_change() {
+    fn file_missing_at_the_first_start_counts_as_changed() {
         let case = RecordCase::new();
         assert!(case.starts(&["sh", "later.sh"], true));
         case.write("later.sh", "x");
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_before_does_not_start_where_commands_may_write() {
+    fn unknown_programs_do_not_start_in_writable_folders() {
         let case = RecordCase::new();
         assert!(!case.starts(&["cargo", "run"], true));
         assert!(case.starts(&["cargo", "run"], false));

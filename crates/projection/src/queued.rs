@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_unknown_is_left_out() {
+    fn unknown_queued_input_is_left_out() {
         let stored = |content: &str| {
             format!(
                 r#"{{"UserInput":{{"content":[{content}],"client_id":"c","responsesapi_client_metadata":{{"x":"y"}}}}}}"#

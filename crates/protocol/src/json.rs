@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_goes_on_in_a_part_that_is_read_by_itself() {
+    fn error_path_continues_in_separately_read_parts() {
         let check = |output: &str, path| {
             let text =
                 format!(r#"{{"type":"function_call_output","call_id":"a","output":{output}}}"#);

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_refused() {
+    fn raw_text_refuses_other_values() {
         for json in ["1", "null", "[\"a\"]", r#""\ud800""#, "\"a\nb\""] {
             assert!(serde_json::from_str::<RawText>(json).is_err(), "{json}");
         }

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_are_of_releases_from_the_first_on_and_never_this_program() {
+    fn client_releases_start_at_the_first_and_exclude_this_program() {
         assert_eq!(Release::parse_client("0.117"), Ok(Release::FIRST));
         assert!(Release::parse_client("0.999").is_ok());
         for wrong in ["own", "0.116", "0.171.0", "171", ""] {
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_removed_is_of_the_releases_before() {
+    fn removed_feature_belongs_to_earlier_releases() {
         let parse = |text| Release::parse(text).unwrap();
         let removed = Releases {
             since: parse("0.140"),

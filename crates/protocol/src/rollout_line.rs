@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_the_payload_does_not_hide_it() {
+    fn members_after_the_payload_are_accepted() {
         let usual =
             r#"{"timestamp":"t","type":"event_msg","payload":{"type":"context_compacted"}}"#;
         let followed = usual.replace("}}", "},\"ordinal\":{}}");
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_written_back_byte_for_byte() {
+    fn unknown_rollout_lines_are_written_back_byte_for_byte() {
         for (text, problem) in [
             (
                 r#"{"timestamp":"t", "type":"novelty","payload":[1.0, 1e3,123456789012345678901]}"#,
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_an_error() {
+    fn invalid_rollout_line_is_an_error() {
         for text in ["", "{", "7", r#"{"timestamp":"t","type":"event_msg"}"#] {
             assert!(RolloutLine::read(text).is_err(), "{text}");
         }

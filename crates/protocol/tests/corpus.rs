@@ -21,7 +21,7 @@ fn writes_back_equal<T: Wire>(corpus: &str) {
 }
 
 #[test]
-fn everything_writes_back_equal() {
+fn corpus_round_trips() {
     writes_back_equal::<Submission>(SUBMISSIONS);
     writes_back_equal::<Event>(EVENTS);
     writes_back_equal::<ResponseItem>(RESPONSE_ITEMS);
@@ -51,7 +51,7 @@ fn the_corpus_is_complete() {
 }
 
 #[test]
-fn only_what_is_meant_to_be_unknown_is() {
+fn corpus_has_only_the_intended_unknown_values() {
     for line in SUBMISSIONS.lines() {
         let unknown = matches!(Submission::from_text(line).unwrap().op, Op::Unknown(_));
         assert_eq!(unknown, line.contains("a_later_operation"), "{line}");

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_block_is_refused() {
+    fn pipes_and_sockets_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;

@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_that_is_given_back_is_another_process_s_until_it_is_made_good_again() {
+    fn released_claim_can_be_taken_by_another_process() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("x.jsonl");
         std::fs::write(&path, "{}\n").unwrap();

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rollout_is_an_error() {
+    fn invalid_rollout_is_an_error() {
         assert!(matches!(loaded(b" \n"), Err(RolloutLoadError::Empty)));
         assert!(matches!(loaded(b"{}\n"), Err(RolloutLoadError::NoMeta)));
         assert!(matches!(

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_written_before_it_is_needed() {
+    async fn log_file_is_created_when_it_is_materialised() {
         let folder = tempfile::tempdir().unwrap();
         let mut log = log(folder.path());
         log.append(timestamp(), LineKind::SessionMeta, &json!({"id": "a"}));
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_another_file_begins_with_comes_between_the_lines_around_it() {
+    async fn copied_lines_keep_their_place_in_the_log() {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("source.jsonl");
         std::fs::write(&source, "{\"one\":1}\n{\"two\":2}\n{\"torn").unwrap();
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn copy_that_failed_is_told_and_comes_before_the_lines_after_it() {
+    async fn failed_copy_is_reported_and_keeps_line_order() {
         let folder = tempfile::tempdir().unwrap();
         let source = folder.path().join("source.jsonl");
         let mut log = log(folder.path());
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_could_not_be_written_is_kept_and_told() {
+    async fn failed_log_writes_are_reported_and_kept() {
         let folder = tempfile::tempdir().unwrap();
         let blocker = folder.path().join("a");
         std::fs::write(&blocker, "a file where a folder should be").unwrap();

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_short_stays_as_it_is() {
+    fn short_line_is_unchanged() {
         let line = json!({ "a\"\\": ["\u{1F600}", "ä\n", "data:x"], "b": { "c": 1.5, "d": null } });
         for text in [
             line.to_string(),

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_waits_is_synchronised_when_the_last_handle_is_dropped() {
+    async fn last_dropped_handle_synchronises_pending_files() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.jsonl");
         let synchroniser = Synchroniser::start().unwrap();

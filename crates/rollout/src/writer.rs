@@ -468,7 +468,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn part_of_a_line_is_taken_from_the_end_of_a_file() {
+    fn partial_last_line_is_removed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.jsonl");
         std::fs::write(&path, "a\nb\npart").unwrap();

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_replaced_by_a_link_is_lost() {
+    fn root_replaced_by_a_link_is_untrusted() {
         let folders = folders(&["work", "other"]);
         assert_eq!(folders.resolve("work", &[]), folders.present("work"));
         fs::rename(folders.top.join("work"), folders.top.join("moved")).unwrap();
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_exist_may_come_but_not_as_a_link() {
+    fn absent_root_may_become_a_folder_but_no_link() {
         let folders = folders(&["work", "other/later"]);
         assert_eq!(folders.resolve("work/later", &[]), RootState::Absent);
         assert_eq!(folders.resolve("work/a/../b", &[]), RootState::Absent);

@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn people_are_limited_by_rules_for_the_model_in_the_sandbox_only() {
+    fn model_rules_limit_user_commands_in_the_sandbox_only() {
         use LimitedCommands::{All, Confined, OfModel};
         for (present, in_sandbox, outside) in [
             (Confined, true, false),
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn listed_hosts_are_enforced_where_the_system_can_and_open_only_if_they_say_so() {
+    fn unenforceable_host_lists_open_the_network_only_on_request() {
         use LimitedCommands::Confined;
         use NetworkMode::{ByHost, Enabled, Restricted};
         for (limit, wanted, by_host, expected) in [
@@ -443,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_come_back_as_they_were_stored_also_those_of_older_programs() {
+    fn stored_network_limits_round_trip_with_older_formats() {
         let mut limits = limits(&[LimitedCommands::All]);
         let again = |limits: &NetworkLimits| {
             let text = serde_json::to_string(limits).unwrap();

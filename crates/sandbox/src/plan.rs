@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_enforced_is_refused() {
+    fn unenforceable_policies_are_refused() {
         let writing = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default());
         let reading = ConfinementPolicy::ReadOnly {
             read: ReadAccess::Restricted {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limited_network_is_closed_for_commands_without_sandbox_or_they_are_refused() {
+    fn limited_network_closes_or_refuses_unsandboxed_commands() {
         let no_filter = EnforcementLevels {
             seccomp: false,
             ..ALL

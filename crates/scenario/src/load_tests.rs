@@ -29,7 +29,7 @@ fn a_member_that_is_not_known_is_an_error() {
 }
 
 #[test]
-fn a_step_that_is_not_known_is_an_error_that_names_those_that_are() {
+fn unknown_step_error_lists_the_known_steps() {
     let text = with_reply("steps = [\n  { message = \"a\" },\n  { mesage = \"b\" },\n]");
     check_error(&text, &["line 5", "`mesage`", "`message`"]);
 }
@@ -46,7 +46,7 @@ fn json_is_read_too_and_its_errors_name_the_way() {
 }
 
 #[test]
-fn what_would_have_no_effect_is_an_error() {
+fn scenario_steps_without_effect_are_errors() {
     check_error("description = \"d\"\nreplies = []", &["replies: "]);
     check_error(&with_reply(""), &["replies[0]: ", "`steps` or `refuse`"]);
     let text = with_reply("steps = [\"cut\", { message = \"a\" }]");

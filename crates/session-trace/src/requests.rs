@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_request_like_the_one_before_only_the_difference_is_kept() {
+    fn similar_request_is_recorded_as_a_difference() {
         let requests = Arc::new(RequestHistory::default());
         let conversation = |turns: usize| format!("{}{}]", "i".repeat(4000), "turn".repeat(turns));
         for turns in 1..50 {
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_for_which_there_is_no_room_is_no_base_of_the_next() {
+    fn unrecorded_request_is_no_base_for_the_next_one() {
         const LONG: Duration = Duration::from_secs(60);
         let root = tempfile::tempdir().unwrap();
         let recorder = Recorder::start(root.path(), &"thread".into()).unwrap();

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_else_is_not_plain() {
+    fn scripts_beyond_plain_words_are_rejected() {
         for script in [
             "",
             "  ",

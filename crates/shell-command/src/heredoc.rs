@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_one() {
+    fn scripts_without_a_complete_heredoc_are_rejected() {
         for script in [
             "cat",
             "cat <<E",

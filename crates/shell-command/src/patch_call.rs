@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_more_is_left_to_the_shell() {
+    fn heredoc_with_further_commands_is_no_patch_call() {
         let heredoc = format!("apply_patch <<'EOF'\n{PATCH}EOF\n");
         for script in [
             format!("echo x && {heredoc}"),

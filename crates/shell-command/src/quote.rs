@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_show_is_escaped() {
+    fn invisible_characters_of_words_are_escaped() {
         for (words, line) in [
             (
                 &["bash", "-lc", "ls\u{202e}\nit's"][..],

@@ -112,7 +112,7 @@ fn commands_are_found_behind_others() {
 }
 
 #[test]
-fn what_cannot_be_read_is_known() {
+fn unreadable_scripts_are_marked_incomplete() {
     for script in [
         "$x push",
         "{git,push}",

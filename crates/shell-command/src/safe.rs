@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_counts_and_not_its_name() {
+    fn safety_depends_on_the_program_path() {
         for argv in [
             ["/work/sub/bash", "-c", "ls"],
             ["./sub/bash", "-c", "ls"],
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_looks_is_safe() {
+    fn reading_commands_are_safe() {
         for script in [
             "ls",
             "ls -la *.rs",
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_write_or_run_is_not_safe() {
+    fn writing_and_running_commands_are_not_safe() {
         for script in [
             "",
             "touch a",

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_bash_would_compute_is_no_word() {
+    fn expansions_and_open_quotes_are_no_words() {
         for source in [
             "$x", "\"$x\"", "`x`", "\"`x`\"", "a\\", "'a", "\"a", "a b", "a;b", "#a", "a\u{a0}b",
         ] {

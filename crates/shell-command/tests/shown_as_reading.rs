@@ -347,14 +347,14 @@ fn script() -> impl Strategy<Value = String> {
 }
 
 #[test]
-fn what_may_write_or_run_is_not_shown_as_reading() {
+fn writing_and_running_commands_are_not_shown_as_reading() {
     for script in MISLEADING {
         assert!(!is_claimed(script), "{script:?}");
     }
 }
 
 #[test]
-fn what_is_shown_as_reading_changes_nothing() {
+fn commands_shown_as_reading_change_no_files() {
     let workplace = Workplace::new();
     for script in READING {
         assert!(is_claimed(script), "{script:?}");

@@ -96,7 +96,7 @@ fn passes(arguments: &[&str]) {
 }
 
 #[test]
-fn what_must_hold_does_for_many_seeds() {
+fn invariants_hold_for_many_seeds() {
     if can_simulate() {
         passes(&["--seeds", "100", "--jobs", "2", "--no-shrink"]);
     }

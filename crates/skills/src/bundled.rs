@@ -58,7 +58,7 @@ mod tests {
     use crate::load::{SkillRoot, load};
 
     #[test]
-    fn what_comes_along_is_installed_once_and_can_be_read() {
+    fn bundled_skills_are_installed_once() {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join(".system");
         install_bundled(&folder, true).unwrap();

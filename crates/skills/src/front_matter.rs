@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn invalid_front_matter_gives_the_reason() {
         let missing = Err("missing YAML frontmatter delimited by ---".to_owned());
         for text in [
             "",

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_left_out() {
+    fn invalid_interface_values_are_left_out() {
         let long = "x".repeat(65);
         let read = check(&format!(
             "interface:\n  display_name: {long}\n  short_description: \" a  b \"\n  \

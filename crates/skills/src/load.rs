@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_of_a_project_that_is_not_trusted_stay_off_whatever_a_rule_says() {
+    fn untrusted_project_scripts_stay_off_despite_rules() {
         let home = Home::new();
         home.skill("repo/plain", "plain");
         let file = home.skill("repo/wild", "wild");

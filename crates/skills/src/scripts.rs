@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_could_run_is() {
+    fn executable_files_count_as_scripts() {
         check(&[("SKILL.md", "---"), ("tools/Deep.PY", "")], true);
         check(&[("scripts/data", "x")], true);
         check(&[("go", "#!/bin/sh\n")], true);

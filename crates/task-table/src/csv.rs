@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_read() {
+    fn csv_records_round_trip() {
         let long = "é,".repeat(3000);
         let many = vec!["x"; 200];
         let records: [&[&str]; 5] = [

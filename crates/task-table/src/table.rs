@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_table_gives_the_reason() {
         for (text, id_column, problem) in [
             ("", None, "csv input must include a header row"),
             ("id,id\n1,2\n", None, "csv header id is duplicated"),

@@ -246,7 +246,7 @@ fn other_release(home: &std::path::Path) {
 }
 
 #[test]
-fn what_another_release_stored_is_taken_over_once() {
+fn state_of_another_release_is_imported_once() {
     let home = tempfile::tempdir().unwrap();
     other_release(home.path());
     let open = || {

@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_later_of_the_repository_counts() {
+    fn later_repository_facts_win() {
         let branch = |name: &str| json!({"branch": name});
         let git = |lines: &[Value]| facts_of(lines).git.and_then(|git| git.branch);
         let first = meta("a", &branch("one"));

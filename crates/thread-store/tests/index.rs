@@ -223,7 +223,7 @@ async fn threads_are_found_by_those_that_they_come_of() {
 }
 
 #[tokio::test]
-async fn what_others_write_shows_at_once() {
+async fn writes_of_other_processes_are_visible_at_once() {
     let home = Home::new();
     let (old, old_path) = home.thread(1, "/w", "old");
     let (new, new_path) = home.thread(2, "/w", "new");
@@ -355,7 +355,7 @@ async fn index_of_other_releases_learns_where_a_thread_is() {
 }
 
 #[tokio::test]
-async fn what_was_said_outlives_the_index() {
+async fn stored_facts_outlive_the_index() {
     let home = Home::new();
     let (id, path) = home.thread(1, "/w", "one");
     let at = Timestamp::UNIX_EPOCH;
@@ -441,7 +441,7 @@ impl Drop for Load {
 }
 
 #[tokio::test]
-async fn a_list_without_an_index_is_complete_or_goes_on_under_load() {
+async fn list_without_an_index_stays_complete_under_load() {
     let home = Home::new();
     let mut expected: Vec<ThreadId> = (0..300).map(|n| home.thread(n, "/w", "hi").0).collect();
     expected.reverse();

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_found_and_keys_and_words_of_the_format_are_not() {
+    fn trace_search_finds_texts_but_no_format_keys() {
         let pattern = Pattern::text("FAILED", false).unwrap();
         let value = serde_json::json!({
             "failed": 0, "status": "failed", "arguments": "{\"failed\": 1}",

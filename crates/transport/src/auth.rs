@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_the_right_signature_counts() {
+    fn tokens_with_other_signatures_are_rejected() {
         let claims = json!({ "exp": NOW + 1, "iss": "us", "aud": "them" });
         let good = token(&json!({ "alg": "HS256" }), &claims);
         let mut forged = good.clone();

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_asks_for_no_websocket_is_refused() {
+    async fn requests_without_upgrade_are_refused() {
         check("GET / HTTP/1.1\r\n\r\n", "HTTP/1.1 400").await;
         check("POST /readyz HTTP/1.1\r\n\r\n", "HTTP/1.1 405").await;
         check("\u{1}\r\n\r\n", "HTTP/1.1 400").await;

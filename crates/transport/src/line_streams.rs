@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_does_not_read_holds_up_its_own_stream_alone() {
+    async fn slow_client_delays_only_its_own_stream() {
         let (mut streams, handler, outbox) = line_streams(Limits::ONE_OF_MANY, "");
         let mut line = vec![b'x'; 600 * 1024];
         line.push(b'\n');

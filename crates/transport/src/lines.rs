@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_over_the_limit_is_skipped_and_the_next_one_is_read() {
+    fn oversized_line_is_skipped_and_the_next_one_read() {
         check("12345678\n", &[Some("12345678")]);
         check("123456789\nnext\n", &[None, Some("next")]);
         check("123456789", &[None]);

@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_client_that_does_not_read_is_cut_off_at_the_limit() {
+    async fn client_over_the_outbox_limit_is_disconnected() {
         let outbox = Outbox::new(Limits::only(10));
         // One message may exceed the limit, a second one may not.
         outbox.push_notification(vec![b' '; 100]);
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_comes_all_at_once_may_pass_the_limit_of_a_client_that_reads() {
+    async fn burst_may_exceed_the_limit_of_a_reading_client() {
         let limits = Limits {
             unrequested: 10,
             ..Limits::only(1000)

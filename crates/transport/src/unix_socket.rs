@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_socket_stays() {
+    async fn binding_keeps_a_file_that_is_no_socket() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, "precious").unwrap();

@@ -17,7 +17,7 @@ fn ordinary_text_stays_as_it_is() {
 }
 
 #[test]
-fn what_does_not_show_is_escaped() {
+fn invisible_characters_are_escaped() {
     for (text, shown) in [
         ("a\nb", r"a\u{a}b"),
         ("a\r\u{1b}[2Kb", r"a\u{d}\u{1b}[2Kb"),
@@ -45,7 +45,7 @@ fn what_does_not_show_is_escaped() {
 }
 
 #[test]
-fn gaps_of_mixed_blanks_are_as_short_as_those_of_one_kind() {
+fn mixed_blank_gaps_are_shortened() {
     let indented = "if x; then\n\t\ty\n    \n\n        z\nfi\n";
     assert_eq!(visible_script(indented), indented);
     for gap in [
@@ -107,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_hidden_is_left(text in texts()) {
+    fn visible_text_has_no_hidden_characters(text in texts()) {
         prop_assert!(!visible_line(&text).chars().any(is_hidden));
         prop_assert!(!visible_lines(&text).chars().any(|c| c != '\n' && is_hidden(c)));
     }

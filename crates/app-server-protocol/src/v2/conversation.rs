@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_is_named_by_its_file_or_else_by_its_id() {
+    fn thread_path_wins_over_its_id() {
         let by_path = GetConversationSummaryParams::RolloutPath {
             rollout_path: "a.jsonl".to_owned(),
         };

@@ -61,7 +61,7 @@ fn fields() {
 }
 
 #[test]
-fn what_holds_nothing_is_not_used() {
+fn empty_experimental_members_count_as_unused() {
     check("thread/start", json!({ "dynamicTools": [] }), None);
     check("thread/start", json!({ "dynamicTools": null }), None);
     check(

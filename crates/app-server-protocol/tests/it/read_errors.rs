@@ -51,7 +51,7 @@ fn the_path_survives_a_tag_that_comes_late() {
 }
 
 #[test]
-fn what_is_missing_or_unknown_is_named() {
+fn read_errors_name_the_missing_or_unknown_field() {
     check("thread/read", json!({}), "missing field `threadId`");
     check(
         "turn/start",

@@ -213,7 +213,7 @@ fn releases_have_what_they_brought_and_not_what_came_later() {
 }
 
 #[test]
-fn what_is_not_used_is_marked_in_schemas_and_left_out_of_types() {
+fn unused_members_are_marked_in_schemas_and_left_out_of_types() {
     let bundle = bundle(&Request::current(Surface::Experimental));
     let property = &bundle["definitions"]["TurnError"]["properties"]["misalignment"];
     assert_eq!(property["x-not-used"], true);
@@ -315,7 +315,7 @@ fn check_definitions(definitions: &Value, place: &str) {
 }
 
 #[test]
-fn everything_that_is_used_is_described() {
+fn used_schema_members_have_descriptions() {
     let definitions = bundle(&Request::current(Surface::Experimental))["definitions"].clone();
     let mut bare = Vec::new();
     for (name, schema) in definitions.as_object().unwrap() {

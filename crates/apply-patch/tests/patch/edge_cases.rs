@@ -336,7 +336,7 @@ fn chunk_headers() {
 }
 
 #[test]
-fn what_is_not_in_the_file() {
+fn hunk_without_match_is_an_error() {
     let file: FileAccess<'_> = &[("a.txt", "x\ny\n")];
     let update = |changes: &str| format!("*** Update File: a.txt\n{changes}");
     fails(

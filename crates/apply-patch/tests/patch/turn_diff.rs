@@ -53,7 +53,7 @@ fn several_patches_are_one_diff() {
 }
 
 #[test]
-fn what_others_write_to_a_patched_file_is_seen() {
+fn turn_diff_has_later_writes_to_patched_files() {
     let mut turn = Turn::with_files(&[("a", "x\n"), ("b", "x\n")]);
     turn.patch("*** Update File: a\n-x\n+z");
     turn.folder.write("a", "y\n");

@@ -66,7 +66,7 @@ async fn edits_between_turns_and_commands_are_not_of_the_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_back_already_is_no_conflict() {
+async fn file_restored_by_hand_is_no_conflict() {
     let work = Work::new();
     work.write("a", "1\n");
     work.run("t", "echo 2 > a; echo n > n").await;
@@ -144,7 +144,7 @@ async fn two_threads_in_one_folder_take_back_what_is_theirs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_commands_of_two_threads_may_have_changed_is_a_conflict() {
+async fn changes_during_commands_of_two_threads_are_conflicts() {
     let work = Work::new();
     work.write("a", "1\n");
     let store = std::sync::Arc::clone(&work.store);

@@ -107,7 +107,7 @@ async fn the_home_folder_is_not_watched() {
 
 /// A person who keeps files like `.bashrc` in git has a repository around everything, which ignores most of it.
 #[tokio::test(flavor = "multi_thread")]
-async fn in_a_home_folder_that_is_a_repository_the_project_goes_back() {
+async fn project_in_a_repository_home_folder_is_restored() {
     let work = Work::new();
     let top = work.home.parent().unwrap().to_owned();
     work.write("src/a", "1\n");

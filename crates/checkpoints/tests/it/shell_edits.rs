@@ -231,7 +231,7 @@ async fn a_repository_that_was_copied_is_as_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_kept_is_listed() {
+async fn checkpoint_lists_files_it_did_not_keep() {
     let work = Work::new();
     work.write("large", vec![b'x'; 11 * 1024 * 1024]);
     work.write("linked", "one\n");
@@ -256,7 +256,7 @@ async fn what_cannot_be_kept_is_listed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_background_command_does_belongs_to_the_turns_that_wait_for_it() {
+async fn background_command_changes_belong_to_the_waiting_turns() {
     let work = Work::new();
     work.write("a", "1");
     let mark = crate::work::mark("t1");

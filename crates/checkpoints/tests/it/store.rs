@@ -82,7 +82,7 @@ async fn of_too_much_the_oldest_threads_are_forgotten() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_stored_is_private_and_names_stay_inside() {
+async fn checkpoints_are_private_and_stay_in_their_folder() {
     use std::os::unix::fs::PermissionsExt as _;
     let work = Work::new();
     work.write("a", "one");
@@ -105,7 +105,7 @@ async fn what_is_stored_is_private_and_names_stay_inside() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_that_was_killed_goes_back_as_far_as_it_came() {
+async fn killed_turn_is_restored_as_far_as_recorded() {
     let work = Work::new();
     work.write("a", "1\n");
     work.run("t", "echo 2 > a").await;

@@ -187,7 +187,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn files_of_this_machine_are_refused_for_a_server_on_another_one() {
+    fn local_files_are_refused_for_a_remote_server() {
         let elsewhere = RunningServer::at_address("wss://example.test", None).unwrap();
         let elsewhere = || Some(elsewhere.clone());
         let image = vec![PathBuf::from("/nowhere.png")];

@@ -161,7 +161,7 @@ async fn do_task(
         }
         ExecTask::Review(target) => session.review(&target, printer).await?,
         ExecTask::Typed => {
-            let mut outcome = nothing_done();
+            let mut outcome = completed_outcome();
             while let Some(prompt) = prompt::typed().await? {
                 let input = options.input(&prompt);
                 outcome = session.turn(input, params.clone(), printer).await?;
@@ -172,12 +172,12 @@ async fn do_task(
             }
             outcome
         }
-        ExecTask::None => nothing_done(),
+        ExecTask::None => completed_outcome(),
     })
 }
 
 /// The end where nothing had to be done.
-fn nothing_done() -> TurnOutcome {
+fn completed_outcome() -> TurnOutcome {
     TurnOutcome {
         status: TurnStatus::Completed,
         error: None,

@@ -107,10 +107,10 @@ async fn id_of(
 
 async fn last(client: &mut Client, folder: Option<&Path>) -> anyhow::Result<String> {
     let found = last_thread(client, folder).await?;
-    found.with_context(|| nothing_there(folder))
+    found.with_context(|| no_thread_message(folder))
 }
 
-fn nothing_there(folder: Option<&Path>) -> String {
+fn no_thread_message(folder: Option<&Path>) -> String {
     match folder {
         None => "there is no thread to resume yet".to_owned(),
         Some(folder) => format!(
@@ -124,7 +124,7 @@ fn nothing_there(folder: Option<&Path>) -> String {
 async fn choose(client: &mut Client, folder: Option<&Path>) -> anyhow::Result<String> {
     let mut threads = recent_threads(client, folder, CHOICES).await?;
     if threads.is_empty() {
-        bail!(nothing_there(folder));
+        bail!(no_thread_message(folder));
     }
     let mut out = io::stderr();
     for (index, thread) in threads.iter().enumerate() {

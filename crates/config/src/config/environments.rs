@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_left_out_with_a_warning() {
+    fn invalid_environments_are_left_out_with_a_warning() {
         for text in [
             "[environments.a]\ncwd = '/work'",
             "[environments.a]\nssh = 'x'\nurl = 'ws://x'",

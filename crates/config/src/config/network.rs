@@ -324,7 +324,7 @@ mod tests {
     ];
 
     #[test]
-    fn every_combination_of_settings_and_requirements_is_as_open_as_its_strictest_part() {
+    fn combined_network_is_as_open_as_its_strictest_part() {
         for (feature, feature_limits) in FEATURES {
             for (required, administrator_limits) in REQUIREMENTS {
                 for (pin, pinned) in PINS {

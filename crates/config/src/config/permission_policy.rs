@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_network_that_is_limited_to_hosts_is_closed_in_the_policy_and_opened_by_its_limits() {
+    fn policy_of_a_host_limited_network_is_closed() {
         for (network, closed_by) in [
             ("enabled = true", None),
             (
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_denied_elsewhere_is_named() {
+    fn denied_paths_are_part_of_the_policy() {
         let denied =
             "filesystem = { ':minimal' = 'read', '/a' = 'read', '/b' = 'read', '/b/c' = 'none' }";
         assert_eq!(
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_denied_makes_permissions_unusable() {
+    fn unsupported_denials_make_permissions_unusable() {
         let pattern = unusable(
             "filesystem = { ':workspace_roots' = { '.' = 'write', '**/*.env' = 'deny' } }",
         );

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_team_settings_are_refused() {
         let table = |line: &str| read(&format!("[features.multi_agent_v2]\n{line}")).unwrap_err();
         assert!(table("other = 1").contains("unknown field `other`"));
         for (line, reason) in [

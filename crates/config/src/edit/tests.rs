@@ -166,7 +166,7 @@ fn null_removes() {
 }
 
 #[test]
-fn nothing_changed_means_the_same_text() {
+fn edit_without_effect_keeps_the_text() {
     let text = "a=1\r\nb = 2\n# odd";
     check(text, &[replace("a", json!(1))], text);
     check(

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_written_again() {
+    fn mcp_server_settings_round_trip() {
         let stdio =
             server("command = 'c'\nstartup_timeout_ms = 1500\ntool_timeout_sec = 2").unwrap();
         assert_eq!(

@@ -15,7 +15,7 @@ fn sandbox(environment: &TestEnvironment) -> &'static str {
 }
 
 #[test]
-fn nothing_configured_gives_defaults() {
+fn empty_configuration_gives_defaults() {
     let config = TestEnvironment::new(&[]).config();
     assert_eq!(config.model.provider_id, "openai");
     assert_eq!(config.model.model, None);
@@ -107,7 +107,7 @@ const LIMITS: &str = "allowed_approval_policies = ['on-request']\nallowed_sandbo
     mcp_servers.good.identity.command = 'good'";
 
 #[test]
-fn what_is_not_allowed_falls_back() {
+fn settings_against_requirements_fall_back() {
     let text = "approval_policy = 'never'\nsandbox_mode = 'danger-full-access'\nweb_search = 'live'\n\
                 [features]\nmulti_agent = true\n[mcp_servers.good]\ncommand = 'good'\n\
                 [mcp_servers.bad]\ncommand = 'bad'";
@@ -301,7 +301,7 @@ fn requirements_that_cannot_be_read_close_everything_for_commands_without_thread
 }
 
 #[test]
-fn restrictions_of_logins_hold_although_the_rest_of_the_settings_is_invalid() {
+fn login_restrictions_apply_despite_other_invalid_settings() {
     let environment = TestEnvironment::new(&[
         (
             "etc/config.toml",
@@ -320,7 +320,7 @@ fn restrictions_of_logins_hold_although_the_rest_of_the_settings_is_invalid() {
 }
 
 #[test]
-fn restrictions_hold_one_by_one_although_the_rest_of_the_settings_is_invalid() {
+fn each_restriction_applies_despite_other_invalid_settings() {
     let hides = |user: &str, name: &str| {
         let environment = TestEnvironment::new(&[("home/config.toml", user), ("w/x", "")]);
         assert!(environment.load().is_err(), "{user}");
@@ -359,7 +359,7 @@ fn restrictions_hold_one_by_one_although_the_rest_of_the_settings_is_invalid() {
 }
 
 #[test]
-fn permissions_limit_what_is_read_although_the_rest_of_the_settings_is_invalid() {
+fn read_permissions_apply_despite_other_invalid_settings() {
     const NARROW: &str = "[permissions.p.filesystem]\n'/usr' = 'read'\n'/w' = 'write'\n";
     let without_files = |text: &str, flags: &[&str]| {
         let mut environment = TestEnvironment::user(text);
@@ -411,7 +411,7 @@ fn permissions_limit_what_is_read_although_the_rest_of_the_settings_is_invalid()
 }
 
 #[test]
-fn variables_of_commands_are_limited_although_the_rest_of_the_settings_is_invalid() {
+fn command_environment_limits_apply_despite_other_invalid_settings() {
     let names = |text: &str| {
         let environment = TestEnvironment::user(text);
         assert!(environment.load().is_err(), "{text}");

@@ -57,7 +57,7 @@ fn a_value_of_the_wrong_type_is_found() {
 }
 
 #[test]
-fn a_value_that_is_not_known_is_left_out_with_a_warning() {
+fn unknown_value_is_left_out_with_a_warning() {
     let text = "\
 web_search = 'everything'
 personality = 'grumpy'
@@ -179,7 +179,7 @@ fn settings_of_features_are_known() {
 }
 
 #[test]
-fn settings_that_cannot_be_used_may_limit_the_network_which_is_closed_then() {
+fn unusable_network_settings_close_the_network() {
     let closes = |text: &str| {
         let environment = TestEnvironment::user(text);
         assert!(environment.load().is_err(), "{text}");

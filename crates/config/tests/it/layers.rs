@@ -152,7 +152,7 @@ fn an_untrusted_project_says_why() {
 }
 
 #[test]
-fn what_is_of_the_user_can_be_left_out_and_what_is_of_the_machine_cannot() {
+fn user_layer_can_be_ignored_but_not_the_machine_layer() {
     let mut environment = TestEnvironment::new(&[
         ("etc/config.toml", "model = 'of the machine'"),
         (

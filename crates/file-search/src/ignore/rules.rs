@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule_is_passed_over() {
+    fn comments_and_blank_lines_are_no_ignore_rules() {
         check("# a\n\n   \n/\n!\n", &[], &["a", "# a", " "]);
         check("\\#a\n\\!b\n", &["#a", "!b"], &["a", "b"]);
         check("a  \nb\\ \nc\r\n", &["a", "b ", "c"], &["a  ", "b"]);

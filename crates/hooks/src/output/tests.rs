@@ -247,7 +247,7 @@ fn after_a_tool_was_used() {
 }
 
 #[test]
-fn when_the_user_says_something() {
+fn user_prompt_hook_outputs() {
     use HookEventName::UserPromptSubmit as E;
     for (stdout, expected) in [
         ("  padded \n\n", "completed context:padded"),
@@ -285,7 +285,7 @@ fn when_the_user_says_something() {
 }
 
 #[test]
-fn when_a_session_starts() {
+fn session_start_hook_outputs() {
     use HookEventName::SessionStart as E;
     check(E, "plain", 0, "", "completed context:plain");
     check(
@@ -304,7 +304,7 @@ fn when_a_session_starts() {
 }
 
 #[test]
-fn when_a_turn_is_about_to_end() {
+fn stop_hook_outputs() {
     use HookEventName::Stop as E;
     let invalid = "failed error:hook returned invalid stop hook JSON output";
     for stdout in [
@@ -337,7 +337,7 @@ fn when_a_turn_is_about_to_end() {
 }
 
 #[test]
-fn when_a_permission_is_asked_for() {
+fn permission_request_hook_outputs() {
     use HookEventName::PermissionRequest as E;
     let decision = |decision: Value| specific(E, &json!({ "decision": decision }));
     let unsupported = "failed error:PermissionRequest hook returned unsupported";
@@ -418,7 +418,7 @@ fn around_requests_and_compactions() {
 }
 
 #[test]
-fn when_nothing_can_be_decided_any_more() {
+fn interrupt_and_session_end_hook_outputs() {
     use HookEventName::{Interrupt, SessionEnd};
     let invalid = "failed error:hook returned invalid interrupt hook JSON output";
     for (stdout, expected) in [

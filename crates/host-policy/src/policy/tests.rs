@@ -123,7 +123,7 @@ fn the_decision_is_that_of_the_table() {
 }
 
 #[test]
-fn what_is_denied_anywhere_is_never_allowed() {
+fn host_denied_by_one_list_is_never_allowed() {
     let parts = [
         "admin: +a.test",
         "admin: ?a.test",
@@ -156,7 +156,7 @@ fn what_is_denied_anywhere_is_never_allowed() {
 }
 
 #[test]
-fn a_list_more_never_opens_what_others_close_but_for_what_people_allow() {
+fn further_host_list_never_allows_more_except_permissions() {
     let closing = [
         "admin: +b.test",
         "only: +b.test",
@@ -176,7 +176,7 @@ fn a_list_more_never_opens_what_others_close_but_for_what_people_allow() {
 }
 
 #[test]
-fn a_name_leads_to_a_local_address_only_if_that_is_named() {
+fn local_address_must_be_listed_itself() {
     let policy = |text| HostPolicy::new(vec![list(text)]);
     let to = |text, address: &str| policy(text).allows_address(address.parse().unwrap(), 80);
     assert!(to("feature: +a.test", "93.184.216.40"));
@@ -189,7 +189,7 @@ fn a_name_leads_to_a_local_address_only_if_that_is_named() {
 }
 
 #[test]
-fn a_name_leads_to_a_local_address_only_if_every_owner_of_lists_allows_that() {
+fn local_address_needs_consent_of_every_list_owner() {
     let to = |lists: &[&str], address: &str| {
         let policy = HostPolicy::new(lists.iter().map(|text| list(text)).collect());
         policy.allows_address(address.parse().unwrap(), 80)
@@ -210,7 +210,7 @@ fn a_name_leads_to_a_local_address_only_if_every_owner_of_lists_allows_that() {
 }
 
 #[test]
-fn a_proxy_is_used_if_somebody_allows_it_and_no_administrator_leaves_it_out() {
+fn proxy_needs_an_allowing_list_and_no_administrator_without_it() {
     let allows = |lists: &[(&str, bool)]| {
         let lists = lists.iter().map(|(text, upstream_proxy)| HostList {
             upstream_proxy: *upstream_proxy,

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_from_outside_becomes_markup() {
+    fn login_page_escapes_text() {
         let page = failure("<b>", "\"'", Some("a&b"));
         assert!(
             page.contains("&lt;b&gt;") && page.contains("&quot;&#39;") && page.contains("a&amp;b")

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_login_takes_the_file_with_it_and_a_damaged_file_is_left_alone() {
+    fn last_logout_removes_the_file_unless_damaged() {
         let home = tempfile::tempdir().unwrap();
         let file = CredentialsFile::in_home(home.path());
         file.save(&login("web", "new")).unwrap();

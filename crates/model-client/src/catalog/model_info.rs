@@ -55,28 +55,28 @@ pub struct ModelInfo {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "if_known"
+        deserialize_with = "deserialize_known"
     )]
     pub default_verbosity: Option<Verbosity>,
     /// The form of the patch tool that the model supports.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "if_known"
+        deserialize_with = "deserialize_known"
     )]
     pub apply_patch_tool_type: Option<ApplyPatchToolType>,
     /// How the model calls tools; by default as the features say.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "if_known"
+        deserialize_with = "deserialize_known"
     )]
     pub tool_mode: Option<ToolMode>,
     /// The form of agents that the model works with; by default as the features say.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "if_known"
+        deserialize_with = "deserialize_known"
     )]
     pub multi_agent_version: Option<AgentsVersion>,
     /// The content types of web search results.
@@ -117,14 +117,14 @@ pub struct ModelInfo {
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "if_known"
+        deserialize_with = "deserialize_known"
     )]
     pub default_service_tier: Option<String>,
     /// What the effort `ultra` is in requests: agents do the rest of it.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
-        deserialize_with = "if_known"
+        deserialize_with = "deserialize_known"
     )]
     pub multi_agent_reasoning_effort: Option<ReasoningEffort>,
     /// What tokens cost. No list of a server has this.
@@ -143,11 +143,11 @@ fn auto_summary() -> ReasoningSummary {
 }
 
 fn summary<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ReasoningSummary, D::Error> {
-    if_known(deserializer).map(|known| known.unwrap_or_else(auto_summary))
+    deserialize_known(deserializer).map(|known| known.unwrap_or_else(auto_summary))
 }
 
 /// Parses a value; none if it is unknown to this version.
-fn if_known<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+fn deserialize_known<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Option<T>, D::Error> {
     let value = Value::deserialize(deserializer)?;
@@ -157,7 +157,7 @@ fn if_known<'de, D: Deserializer<'de>, T: DeserializeOwned>(
 fn or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
-    if_known(deserializer).map(Option::unwrap_or_default)
+    deserialize_known(deserializer).map(Option::unwrap_or_default)
 }
 
 fn known_tiers<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OfferedTier>, D::Error> {

@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_version_that_the_api_speaks_of_renews_the_list_or_has_it_fetched() {
+    async fn version_in_an_api_reply_refreshes_the_model_list() {
         let fixture = fixture(chatgpt(), false);
         let asked = || *fixture.api.asked.lock();
         let wait = |minutes: i64| {

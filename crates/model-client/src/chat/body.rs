@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_asked_for_is_there() {
+    fn chat_body_has_all_requested_fields() {
         let request = ModelRequest {
             model: "m".to_owned(),
             tools: vec![ToolSpec::LocalShell].into(),

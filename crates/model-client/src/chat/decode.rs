@@ -540,7 +540,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_chunk_is_skipped() {
+    fn invalid_chunks_are_skipped() {
         let (events, _) = decode(&[json!("nonsense"), json!([1]), finish("stop")]);
         assert_eq!(events.len(), 2);
     }

@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn the_calls_of_one_answer_stand_together_with_their_outputs_after_them() {
+    fn parallel_calls_precede_their_outputs() {
         check(
             json!([
                 say("assistant", "output_text", "ok"),

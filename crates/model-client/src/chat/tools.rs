@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_of_a_namespace_is_offered_and_called_by_both_names() {
+    fn namespaced_function_maps_between_both_names() {
         let tools = [ToolSpec::Namespace {
             name: "crm".to_owned(),
             description: "d".to_owned(),

@@ -570,7 +570,7 @@ mod tests {
     }
 
     #[test]
-    fn a_malformed_call_is_an_error_and_other_malformed_items_are_skipped() {
+    fn malformed_call_is_an_error_and_other_items_are_skipped() {
         let done = |item: Value| json!({"type": "response.output_item.done", "item": item});
         for call in CALLS {
             let (_, error) = decode(&[done(json!({"type": call, "name": 7}))]);
@@ -597,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_matter_is_skipped() {
+    fn irrelevant_stream_events_are_skipped() {
         check_skipped(json!({"type": "response.in_progress", "response": {"id": "r"}}));
         check_skipped(json!({"type": "response.function_call_arguments.delta", "delta": "x"}));
         check_skipped(json!({"type": "response.output_text.delta", "delta": 7}));

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_new_is_sent() {
+    fn websocket_request_has_only_new_items() {
         let provider = Provider::new("x", None);
         let [hi, answer, more] = [
             message("user", "hi"),

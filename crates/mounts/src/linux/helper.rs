@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exists_and_what_does_not_is_answered() {
+    fn existing_and_missing_paths_get_an_answer() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("file");
         std::fs::write(&file, "x").unwrap();

@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_are_read_or_say_nothing_about_code_are_left_out() {
+    fn read_and_harmless_variables_are_left_out() {
         use Language::{JavaScript, Perl, Python, Ruby};
         for (language, text) in [
             (

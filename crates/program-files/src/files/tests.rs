@@ -110,7 +110,7 @@ fn the_scripts_that_a_line_names_are_found() {
 }
 
 #[test]
-fn what_scripts_import_and_call_is_found() {
+fn imported_and_called_files_of_scripts_are_found() {
     let place = LineFolder::new();
     for (path, text) in [
         (
@@ -360,7 +360,7 @@ fn a_hash_changes_with_the_files_and_with_nothing_else() {
 }
 
 #[test]
-fn what_may_be_written_is_found_by_its_path_and_by_what_the_path_leads_to() {
+fn writable_files_are_found_by_path_and_link_target() {
     let place = LineFolder::new();
     place.write("home/real.sh", "x");
     let link = place.root().join("work/link.sh");
@@ -411,7 +411,7 @@ fn scripts_have_folders_and_search_paths_of_their_own() {
 }
 
 #[test]
-fn new_file_in_a_folder_whose_files_are_run_changes_the_hash() {
+fn new_file_in_an_executed_folder_changes_the_hash() {
     let folder = LineFolder::new();
     folder.write("work/hooks.d/one", "#!/bin/sh\n");
     for line in [
@@ -461,7 +461,7 @@ fn check_rewritten(line: &str, files: &[&str], changed: &str) {
 }
 
 #[test]
-fn what_an_interpreter_runs_cannot_be_rewritten() {
+fn interpreted_files_are_protected() {
     for (line, files, changed) in [
         // Folders.
         ("node .", &["index.js"][..], "index.js"),
@@ -600,7 +600,7 @@ fn what_an_interpreter_runs_cannot_be_rewritten() {
 }
 
 #[test]
-fn what_code_runs_cannot_be_rewritten() {
+fn files_run_by_code_are_protected() {
     for (line, files, changed) in [
         (
             "python3 s/a.py",
@@ -954,7 +954,7 @@ fn what_code_runs_cannot_be_rewritten() {
 }
 
 #[test]
-fn a_program_that_is_found_in_one_of_several_ways_is_reported() {
+fn program_with_several_search_places_is_found() {
     let folder = LineFolder::new();
     for line in [
         "X=$(command -v nosuch || echo ./tools/x); $X y",
@@ -1102,7 +1102,7 @@ fn files_with_computed_names_count_with_their_folder() {
 }
 
 #[test]
-fn what_git_runs_by_its_settings_cannot_be_rewritten() {
+fn files_run_by_git_settings_are_protected() {
     let hook = ".git/hooks/pre-commit: #!/bin/sh\nsh ./x\n";
     for (line, settings, changed) in [
         ("git status", "[filter \"f\"]\n\tclean = ./x", "x"),
@@ -1184,7 +1184,7 @@ fn settings_of_repositories_in_the_index_count() {
 }
 
 #[test]
-fn ordinary_hooks_are_known_and_leave_the_data_of_the_workspace_alone() {
+fn ordinary_hooks_are_known_without_workspace_data() {
     let folder = LineFolder::new();
     let script = "#!/usr/bin/env python3\nimport json, os, re, subprocess, sys\nfrom pathlib import Path\n\
         data = json.load(sys.stdin)\nm = re.compile(r'\\.py$').search(data['file'])\n\
@@ -1266,7 +1266,7 @@ fn ordinary_hooks_are_known_and_leave_the_data_of_the_workspace_alone() {
 }
 
 #[test]
-fn every_start_of_python_without_a_script_imports_nothing_of_the_workspace() {
+fn python_without_a_script_imports_no_workspace_files() {
     let folder = LineFolder::new();
     for line in [
         "python3 -c 'import json'",
@@ -1433,7 +1433,7 @@ fn recipes_of_files_and_folders_that_options_name_are_reported() {
 }
 
 #[test]
-fn what_recipes_of_other_files_and_folders_run_cannot_be_rewritten() {
+fn files_run_by_recipes_elsewhere_are_protected() {
     for (line, files, changed) in [
         ("make -f M", &["M: all:\n\tsh ./y\n", "y"][..], "y"),
         (
@@ -1728,7 +1728,7 @@ fn lines_that_sed_and_awk_run_are_reported() {
 const RECIPE_BELOW: [&str; 2] = ["sub/Makefile: z:\n\tsh h.sh\n", "sub/h.sh"];
 
 #[test]
-fn what_runs_in_a_folder_that_code_changes_to_cannot_be_rewritten() {
+fn files_run_in_a_folder_entered_by_code_are_protected() {
     for (file, code) in [
         (
             "a.py",
@@ -1953,7 +1953,7 @@ fn what_runs_in_a_folder_that_code_changes_to_cannot_be_rewritten() {
 }
 
 #[test]
-fn what_runs_in_a_folder_that_other_code_changes_to_cannot_be_rewritten() {
+fn files_run_in_a_folder_entered_by_imported_code_are_protected() {
     for (line, files) in [
         (
             "python3 a.py",
@@ -1997,7 +1997,7 @@ fn what_runs_in_a_folder_that_other_code_changes_to_cannot_be_rewritten() {
 }
 
 #[test]
-fn what_follows_runs_in_the_folder_that_its_starter_changed_to() {
+fn started_scripts_run_in_the_folder_of_their_starter() {
     const MAKES: &str = "t/b.sh: make z\n";
     for (line, files) in [
         (
@@ -2472,7 +2472,7 @@ fn data_that_functions_of_other_code_start_cannot_be_rewritten() {
 }
 
 #[test]
-fn what_a_command_of_a_script_runs_for_another_one_is_known() {
+fn commands_run_through_other_commands_of_a_script_are_found() {
     let folder = LineFolder::new();
     let unknown = |text: &str| {
         folder.write("work/a.sh", text);
@@ -2643,7 +2643,7 @@ fn programs_that_the_code_chooses_itself_are_known() {
 }
 
 #[test]
-fn scripts_that_run_nothing_of_the_folder_of_their_starter_are_known() {
+fn scripts_without_files_of_the_starting_folder_are_known() {
     let folder = LineFolder::new();
     folder.write("work/t/b.sh", "ruff check\nsh \"$(dirname \"$0\")/c.sh\"\n");
     folder.write("work/t/c.sh", "git rev-parse HEAD\n");
@@ -2662,7 +2662,7 @@ fn recipes_of_a_file_that_a_makefile_computes_cannot_be_rewritten() {
 }
 
 #[test]
-fn what_code_in_a_line_changes_to_cannot_be_rewritten() {
+fn folders_entered_by_inline_code_are_protected() {
     for line in [
         "python3 -c \"import os; os.chdir('sub'); os.system('make z')\"",
         "python3 -c \"import os,sys; os.chdir(sys.argv[1]); os.system('make z')\" sub",
@@ -2684,7 +2684,7 @@ fn what_code_in_a_line_changes_to_cannot_be_rewritten() {
 }
 
 #[test]
-fn code_that_runs_nothing_of_the_folder_that_it_changes_to_is_known() {
+fn code_that_enters_a_folder_without_running_its_files_is_known() {
     let folder = LineFolder::new();
     folder.write("work/sub/Makefile", "z:\n\ttrue\n");
     folder.write("work/Makefile", "z:\n\ttrue\n");

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_of_a_release_counts_before_what_is_shown() {
+    fn stated_release_wins_over_a_shown_release() {
         let same = |release: &str| [release.to_owned(), release.to_owned()];
         assert_eq!(
             known(Some("0.171"), Some("0.117"), "codex-tui"),
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_release_has_is_no_sign() {
+    fn methods_of_no_release_show_no_release() {
         let thread = json!({ "threadId": "t" });
         assert_eq!(shown("thread/checkpoint/list", &thread, "0.117"), None);
         let turn = json!({ "threadId": "t", "turnId": "u" });

@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_has_a_name_of_its_own_and_releases_in_order() {
+    fn dialect_rows_have_unique_names_and_ordered_releases() {
         let mut names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
         names.sort_unstable();
         names.dedup();

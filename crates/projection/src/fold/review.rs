@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_is_one_turn_with_complete_items_and_reads_back_so() {
+    fn review_is_one_complete_turn_live_and_stored() {
         let mut fold = Fold::live("thread".to_owned());
         let sent: Vec<ServerNotification> = events()
             .iter()

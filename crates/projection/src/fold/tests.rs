@@ -430,7 +430,7 @@ fn ends(sent: &[ServerNotification]) -> std::collections::BTreeMap<String, (u32,
 
 proptest! {
     #[test]
-    fn what_was_streamed_is_what_is_read_back(
+    fn streamed_turns_equal_stored_turns(
         turns in prop::collection::vec((prop::collection::vec(step(), 0..6), ending()), 1..4)
     ) {
         let mut conversation = RecordedConversation::new();
@@ -443,7 +443,7 @@ proptest! {
     }
 
     #[test]
-    fn what_begins_ends_once(
+    fn each_begun_item_ends_once(
         steps in prop::collection::vec(step(), 0..8), ending in ending()
     ) {
         let mut conversation = RecordedConversation::new();

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_in_a_file_is_the_text_that_it_stands_for() {
+    fn text_stored_in_a_file_equals_its_original() {
         let bundle = tempfile::tempdir().unwrap();
         for piece in [
             "plain ",

@@ -77,7 +77,7 @@ fn there_and_back_the_story_is_the_same() {
 }
 
 #[test]
-fn what_has_no_counterpart_is_named() {
+fn conversion_lists_what_it_left_out() {
     let bundle = Bundle::unpack("schema_two_tools");
     let folder = tempfile::tempdir().unwrap();
     let done = convert_bundle(bundle.path(), &folder.path().join("copy"), Schema::One).unwrap();

@@ -133,7 +133,7 @@ fn a_lost_thread_start_does_not_cost_the_thread() {
 }
 
 #[test]
-fn a_state_takes_the_place_of_a_link_and_never_of_a_device() {
+fn state_file_replaces_a_link_but_never_a_device() {
     let bundle = Bundle::unpack("one_turn");
     let reduction = bundle.check();
     let real = bundle.path().join("real.json");

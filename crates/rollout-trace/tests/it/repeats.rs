@@ -58,7 +58,7 @@ fn a_request_that_is_sent_again_has_the_same_items() {
 }
 
 #[test]
-fn what_cannot_be_read_is_left_out_each_time() {
+fn unreadable_repeated_items_are_skipped_in_each_request() {
     let [a, b] = ["a", "b"].map(|text| message("user", text));
     let odd = json!({"type": "riddle"});
     check(
@@ -72,7 +72,7 @@ fn what_cannot_be_read_is_left_out_each_time() {
 }
 
 #[test]
-fn a_request_that_names_only_what_is_new_may_look_like_an_old_one() {
+fn incremental_request_may_equal_an_earlier_one() {
     let a = message("user", "a");
     check(
         &[

@@ -266,7 +266,7 @@ fn filter(network: NetworkMode, metadata: Metadata) -> Option<Vec<sock_filter>> 
             program.check(&[libc::SYS_socket], &families);
             let routes = ArgumentCheck::other_than(2, u32::MAX, 0, libc::EPROTONOSUPPORT);
             let netlink = libc::AF_NETLINK.cast_unsigned();
-            program.check(&[libc::SYS_socket], &routes.if_equal(0, netlink));
+            program.check(&[libc::SYS_socket], &routes.only_for_value(0, netlink));
             program.notify(libc::SYS_connect);
         }
     }
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn with_a_network_by_host_sockets_belong_to_the_namespace_and_connecting_is_reported() {
+    fn filter_of_network_by_host_reports_connections() {
         let filter = Filter::new(NetworkMode::ByHost, Metadata::Changeable);
         let error = |errno: i32| libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
         for family in 0..64 {

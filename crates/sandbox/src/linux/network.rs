@@ -48,7 +48,7 @@ pub(super) fn try_set_up() -> Result<(), Errno> {
     )?;
     ask(&kernel, &link_up())?;
     ask(&kernel, &own_address())?;
-    ask(&kernel, &everything_is_local())?;
+    ask(&kernel, &local_route())?;
     for path in RETRIES {
         if let Ok(file) = rustix::fs::open(path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty()) {
             // With fewer retries a program gives up before a person has answered, and nothing else changes.
@@ -120,7 +120,7 @@ fn own_address() -> RoutingMessage {
 }
 
 /// A route for all addresses that are not of this namespace: they are.
-fn everything_is_local() -> RoutingMessage {
+fn local_route() -> RoutingMessage {
     let mut message = RoutingMessage::new(libc::RTM_NEWROUTE, CREATE_OR_REPLACE);
     let (table, scope) = (libc::RT_TABLE_LOCAL, libc::RT_SCOPE_HOST);
     message.add(&[AF_INET, 0, 0, 0]);
@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn messages_have_the_length_that_they_say() {
-        for message in [link_up(), own_address(), everything_is_local()] {
+        for message in [link_up(), own_address(), local_route()] {
             let length = u32::from_ne_bytes(message.bytes[..4].try_into().unwrap());
             assert_eq!(length as usize, message.length);
             assert_eq!(message.length % 4, 0);

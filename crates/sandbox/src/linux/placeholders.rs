@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exists_is_left_alone() {
+    fn existing_paths_get_no_placeholder() {
         let (_guard, root) = folder();
         fs::create_dir(root.join("empty")).unwrap();
         fs::write(root.join("file"), "").unwrap();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_user_put_into_it_stays() {
+    fn user_files_in_a_placeholder_are_kept() {
         let (_guard, root) = folder();
         let path = root.join(".codex");
         let held = placeholders(&path);

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_absent_is_refused_in_any_case() {
+    fn protected_names_match_in_any_letter_case() {
         for (name, same, other) in [
             (".git", [".GIT", ".gIt", ".git"], ".gitx"),
             (".agents", [".agent\u{17f}", ".Agents", ".AGENTS"], "agents"),

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_holds_is_removed() {
+    fn abandoned_placeholders_are_removed() {
         let (_guard, folder) = folder();
         let (abandoned, own) = (folder.join(".git"), folder.join(".codex"));
         for path in [&abandoned, &own] {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_appeared_meanwhile_stays() {
+    fn placeholder_with_new_content_is_kept() {
         let (_guard, folder) = folder();
         let path = folder.join(".git");
         std::fs::create_dir(&path).unwrap();

@@ -27,12 +27,13 @@ fn trial() -> io::Result<bool> {
     let confinement = WindowsConfinement::new(&folder.rules());
     let applied = confinement.apply().map_err(io::Error::other)?;
     token::with_rights_of(applied.token(), || {
-        what_is_refused(&folder).iter().all(is_refused) && what_is_allowed(&folder.inside()).is_ok()
+        refused_operations(&folder).iter().all(is_refused)
+            && allowed_operations(&folder.inside()).is_ok()
     })
 }
 
 /// What a command may not do.
-fn what_is_refused(folder: &TrialFolder) -> Vec<io::Result<()>> {
+fn refused_operations(folder: &TrialFolder) -> Vec<io::Result<()>> {
     let (inside, outside) = (folder.inside(), folder.outside());
     let protected = inside.join(".git");
     let mut results = Vec::new();
@@ -62,7 +63,7 @@ fn is_refused(result: &io::Result<()>) -> bool {
 }
 
 /// What a command may do in a writable root.
-fn what_is_allowed(root: &Path) -> io::Result<()> {
+fn allowed_operations(root: &Path) -> io::Result<()> {
     let (file, folder) = (root.join("file"), root.join("new"));
     fs::write(&file, "changed")?;
     fs::create_dir(&folder)?;
@@ -130,7 +131,10 @@ mod tests {
         let folder = TrialFolder::make().unwrap();
         let applied = WindowsConfinement::new(&folder.rules()).apply().unwrap();
         let (refused, allowed) = token::with_rights_of(applied.token(), || {
-            (what_is_refused(&folder), what_is_allowed(&folder.inside()))
+            (
+                refused_operations(&folder),
+                allowed_operations(&folder.inside()),
+            )
         })
         .unwrap();
         println!("refused: {refused:?}, allowed: {allowed:?}");

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_reached_through_a_link_is_not_changed() {
+    fn security_of_link_targets_is_unchanged() {
         let guard = tempfile::tempdir().unwrap();
         let folder = dunce::canonicalize(guard.path()).unwrap();
         std::fs::create_dir_all(folder.join("real/inner")).unwrap();

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_differs_is_marked() {
+    fn diff_marks_exclude_common_ends() {
         assert_eq!(common_ends("one two three", "one 2 three"), (4, 6));
         assert_eq!(common_ends("aa", "aaa"), (2, 0));
         assert_eq!(common_ends("é", "è"), (0, 0));

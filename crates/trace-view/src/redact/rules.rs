@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keyword_far_into_a_text_is_found_and_a_placeholder_is_left() {
+    fn secret_after_a_distant_keyword_is_redacted() {
         let padding = "word ".repeat(2000);
         let text = format!("{padding}curl -u admin:q8Zr1Lx0Pw7T https://x.example/ {padding}");
         let found: Vec<&str> = find(&text).into_iter().map(|range| &text[range]).collect();

@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_marker_is_as_long_as_its_text_and_the_same_for_the_same() {
+    fn redaction_marker_keeps_length_and_equality() {
         let mut markers = Markers::default();
         for text in ["", "short", "a rather long text", "ünïcödé ünïcödé"] {
             let marker = markers.mark(text);

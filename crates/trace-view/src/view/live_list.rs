@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_changed_is_sent() {
+    fn live_list_sends_changed_rows_only() {
         let mut list = LiveList::default();
         list.set(0, &1, 1).unwrap();
         list.set(1, &2, 1).unwrap();

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_in_a_string_ends_the_element() {
+    fn script_element_cannot_be_closed_by_a_string() {
         let text = "</script><!-- <script>";
         let mut page = Vec::new();
         serde_json::to_writer(Escaped(&mut page), text).unwrap();

@@ -120,7 +120,7 @@ fn opentelemetry_spans_hold_together() {
 }
 
 #[test]
-fn why_an_inference_failed_and_that_a_bundle_is_damaged_is_exported() {
+fn export_has_inference_errors_and_bundle_damage() {
     let bundle = Bundle::unpack("engine_mixed");
     let error = "stream closed before response.completed";
     assert!(perfetto(&bundle).contains(error));

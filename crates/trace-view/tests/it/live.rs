@@ -168,7 +168,7 @@ fn followed(bundle: &Bundle, lines_at_once: usize) -> Value {
 }
 
 #[test]
-fn a_followed_page_has_in_the_end_what_a_whole_page_has() {
+fn live_page_ends_equal_to_a_whole_page() {
     for name in NAMES {
         for lines_at_once in [1, 3, usize::MAX] {
             let bundle = Bundle::unpack(name);

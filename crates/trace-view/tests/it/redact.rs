@@ -122,7 +122,7 @@ fn every_kind_of_secret_is_gone_wherever_it_stands() {
 }
 
 #[test]
-fn a_secret_that_is_known_from_one_place_is_gone_from_all() {
+fn known_secret_is_redacted_everywhere() {
     let bundle = Bundle::unpack("one_turn");
     let secret = "q8zr1lx0pw7t5m2k";
     for (name, payload) in [
@@ -246,7 +246,7 @@ fn a_copy_is_for_its_owner() {
 }
 
 #[test]
-fn nothing_is_written_over() {
+fn redaction_refuses_an_existing_folder() {
     let bundle = Bundle::unpack("one_turn");
     let again = redact_bundle(bundle.path(), bundle.path(), Text::Keep, &Person::default());
     assert!(matches!(again, Err(RedactError::Occupied(_))));

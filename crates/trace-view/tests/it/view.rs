@@ -161,7 +161,7 @@ fn a_page_loads_nothing() {
 }
 
 #[test]
-fn what_does_not_fit_is_cut_and_says_so() {
+fn page_over_its_budget_is_cut_and_marked() {
     let bundle = Bundle::unpack("tools_and_terminals");
     let budget = Budget {
         payloads: 4000,

@@ -47,7 +47,7 @@ async fn pieces_make_a_message_with_pings_between_them() {
 }
 
 #[tokio::test]
-async fn a_message_over_the_limit_is_skipped_and_the_next_one_is_read() {
+async fn oversized_message_is_skipped_and_the_next_one_read() {
     let half = vec![b'x'; LIMIT / 2 + 1];
     let bytes = [
         masked(OpCode::Data(Data::Text), true, &half),
@@ -64,7 +64,7 @@ async fn a_message_over_the_limit_is_skipped_and_the_next_one_is_read() {
 }
 
 #[tokio::test]
-async fn who_breaks_the_rules_is_let_go() {
+async fn websocket_protocol_violations_close_the_connection() {
     let mut unmasked = Vec::new();
     frame::write(&mut unmasked, OpCode::Data(Data::Text), true, b"x").unwrap();
     let mut reserved = masked(OpCode::Data(Data::Text), true, b"x");
@@ -110,7 +110,7 @@ async fn bytes_of_any_kind_do_no_harm() {
 }
 
 #[tokio::test]
-async fn a_long_message_goes_out_in_pieces_and_a_pong_between_them() {
+async fn long_message_is_fragmented_with_pongs_in_between() {
     let outbox = Outbox::new(Limits::ONE_OF_MANY);
     let text = "y".repeat(3 * PIECE + 1);
     outbox.push(format!("{text}\n").into_bytes());

@@ -182,7 +182,7 @@ fn wrong_settings_are_not_written() {
 }
 
 #[test]
-fn what_was_wrong_before_does_not_block_other_edits() {
+fn existing_errors_do_not_block_other_edits() {
     let home = TestHome::new(Some("profile = 'gone'\nmodel = 3\n"));
     home.edit("review_model", json!("r")).unwrap();
     home.edit("model", json!("m")).unwrap();
@@ -221,7 +221,7 @@ fn pinned_features_cannot_be_switched() {
 }
 
 #[test]
-fn what_is_overridden_is_told() {
+fn edit_reports_overridden_values() {
     let mut home = TestHome::new(None).system("config.toml", "[tools]\nview_image = true");
     home.flags.add_flag("model=flag").unwrap();
     let overridden = |path: &str, value: Json| home.edit(path, value).unwrap().overridden;

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_understood_is_malformed() {
+    fn unusual_client_hellos_are_malformed() {
         assert_eq!(
             read(&hello(&["a.test", "b.test"], 4000)),
             FirstBytes::Malformed

@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_the_addresses_of_a_name_only_those_that_may_be_reached_are_used() {
+    fn only_permitted_addresses_of_a_name_are_dialed() {
         let entry = |pattern| HostEntry {
             pattern: HostPattern::parse(pattern).unwrap(),
             decision: HostDecision::Allow,

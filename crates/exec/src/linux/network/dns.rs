@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_question_does_no_harm() {
+    fn malformed_dns_question_is_a_format_error() {
         let mut names = InventedAddresses::default();
         let whole = question("a.test", 1);
         for cut in 0..whole.len() {

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_read_in_two_ways_is_refused() {
+    fn ambiguous_http_requests_are_refused() {
         for text in [
             "GET / HTTP/1.1\r\nHost: b.test\r\n\r\n",
             "GET / HTTP/1.1\r\nHost: a.test\r\nHost: a.test\r\n\r\n",

@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_keeps_its_address_and_the_number_of_names_is_limited() {
+    fn invented_addresses_are_stable_and_limited() {
         let mut names = InventedAddresses::default();
         let first = names.address_of("a.test").unwrap();
         let second = names.address_of("b.test").unwrap();

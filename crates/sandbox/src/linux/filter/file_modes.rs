@@ -23,14 +23,17 @@ pub(super) fn check(program: &mut FilterProgram) {
     let node = |argument| ArgumentCheck::any_bit(argument, SET_ID_BITS | DEVICE_BIT, libc::EPERM);
     program.check(
         &[libc::SYS_openat],
-        &lending(3).if_any_bit(2, CREATING_FLAGS),
+        &lending(3).only_for_bits(2, CREATING_FLAGS),
     );
     program.check(&[libc::SYS_fchmodat, super::SYS_FCHMODAT2], &lending(2));
     program.check(&[libc::SYS_mknodat], &node(2));
     program.check(&[libc::SYS_fchmod], &lending(1));
     #[cfg(target_arch = "x86_64")]
     {
-        program.check(&[libc::SYS_open], &lending(2).if_any_bit(1, CREATING_FLAGS));
+        program.check(
+            &[libc::SYS_open],
+            &lending(2).only_for_bits(1, CREATING_FLAGS),
+        );
         program.check(&[libc::SYS_chmod, libc::SYS_creat], &lending(1));
         program.check(&[libc::SYS_mknod], &node(1));
     }

@@ -155,7 +155,7 @@ impl ArgumentCheck {
     }
 
     /// Applies the check only if any of the bits is set in an argument.
-    pub(super) fn if_any_bit(self, argument: u32, bits: u32) -> Self {
+    pub(super) fn only_for_bits(self, argument: u32, bits: u32) -> Self {
         let length = short(self.instructions.len());
         let mut instructions = vec![load(low(argument)), jump(libc::BPF_JSET, bits, 0, length)];
         instructions.extend(self.instructions);
@@ -163,7 +163,7 @@ impl ArgumentCheck {
     }
 
     /// Applies the check only if an argument has this value.
-    pub(super) fn if_equal(self, argument: u32, value: u32) -> Self {
+    pub(super) fn only_for_value(self, argument: u32, value: u32) -> Self {
         let length = short(self.instructions.len());
         let mut instructions = vec![load(low(argument)), jump(libc::BPF_JEQ, value, 0, length)];
         instructions.extend(self.instructions);
