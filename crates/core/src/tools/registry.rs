@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use codex_model_client::{ApplyPatchToolType, Encoded, ModelInfo, ShellType, ToolMode, ToolSpec};
-use codex_protocol::{DynamicToolSpec, SandboxPolicy};
+use codex_protocol::{DynamicToolSpec, SandboxPolicy, SessionSource};
 
 use super::agent_jobs::{ReportAgentJobResultTool, SpawnAgentsOnCsvTool, is_worker};
 use super::agents::{
@@ -87,7 +87,8 @@ impl ToolSet {
             builder.offer(JsReplTool);
             builder.offer(JsReplResetTool);
         }
-        if !is_agent(config) {
+        // Nobody answers an agent, or a run without a client.
+        if !is_agent(config) && config.identity.source != SessionSource::Exec {
             builder.offer(RequestUserInputTool {
                 in_default_mode: config.options.features.default_mode_questions,
             });

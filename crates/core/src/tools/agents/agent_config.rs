@@ -34,26 +34,20 @@ pub(crate) fn role_description(settings: &AgentSettings) -> String {
     text
 }
 
-/// So many models are described, and so many more are named. The user may name any other.
+/// So many models are described. The user may name any other.
 const DESCRIBED_MODELS: usize = 3;
-const NAMED_MODELS: usize = 4;
 
 /// The description of the models for the model.
 pub(crate) fn model_description(models: &[&ModelInfo]) -> String {
     let mut text =
-        "Another model than yours, if the user wants one or a smaller one will do.".to_owned();
+        "Another model than yours, if the user wants one or a smaller one will do; among others:"
+            .to_owned();
     let listed = models
         .iter()
         .filter(|known| known.visibility == Visibility::List);
-    let mut described = listed.filter_map(|known| Some((&known.slug, known.description.as_ref()?)));
-    for (slug, description) in described.by_ref().take(DESCRIBED_MODELS) {
+    let described = listed.filter_map(|known| Some((&known.slug, known.description.as_ref()?)));
+    for (slug, description) in described.take(DESCRIBED_MODELS) {
         let _ = write!(text, "\n- {slug}: {description}");
-    }
-    // The names of the others say what they are to who knows those.
-    let others = described.map(|(slug, _)| slug.as_str());
-    let others: Vec<&str> = others.take(NAMED_MODELS).collect();
-    if !others.is_empty() {
-        let _ = write!(text, "\nAlso, among others: {}", others.join(", "));
     }
     text
 }

@@ -12,7 +12,6 @@ mod wait_agent;
 use std::path::{Path, PathBuf};
 
 use codex_protocol::{AgentStatus, EventMsg, RolloutItem, RolloutLine, ThreadId, UserInput};
-use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::agents::{AgentHandle, AgentRequest, AgentSource};
@@ -138,19 +137,6 @@ fn shown(input: &[UserInput]) -> String {
     parts.join("\n")
 }
 
-/// The schema of the input of an agent.
-fn input_properties() -> (Value, Value) {
-    (
-        json!({ "type": "string", "description": "What to tell the agent. Not together with items." }),
-        json!({
-            "type": "array",
-            "items": { "type": "object" },
-            "description": "What to tell it, in pieces: {type: text, text}, {type: image, image_url}, {type: local_image, \
-                            path}, {type: skill or mention, name, path}.",
-        }),
-    )
-}
-
 /// Reads a stored thread for an agent that continues it.
 pub(super) async fn read_stored(path: PathBuf) -> Result<AgentSource, String> {
     let reading = tokio::task::spawn_blocking(move || read_agent(&path));
@@ -194,6 +180,7 @@ fn names_of(agent: Option<&AgentHandle>) -> (Option<String>, Option<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn people_are_shown_what_an_agent_is_told() {

@@ -9,9 +9,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{
-    EndEvent, find, input_properties, names_of, not_found, read_input, shown, status_of, thread_id,
-};
+use super::{EndEvent, find, names_of, not_found, read_input, shown, status_of, thread_id};
 use crate::tools::arguments::{arguments, function};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
@@ -29,15 +27,18 @@ struct SendInputArguments {
 
 impl Tool for SendInputTool {
     fn spec(&self) -> ToolSpec {
-        let (message, items) = input_properties();
         function(
             "send_input",
             "Tells an agent something more. One that is done goes on with it, knowing what it knew; one at \
              work takes it in.",
             json!({
                 "target": { "type": "string", "description": "The id of the agent." },
-                "message": message,
-                "items": items,
+                "message": { "type": "string" },
+                "items": {
+                    "type": "array",
+                    "items": { "type": "object" },
+                    "description": "As for spawn_agent.",
+                },
                 "interrupt": {
                     "type": "boolean",
                     "description": "Whether it drops what it is doing for this.",

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::agent_config::{AgentWishes, config_of, model_description, role_description};
-use super::{EndEvent, input_properties, read_input, read_stored, request, shown};
+use super::{EndEvent, read_input, read_stored, request, shown};
 use crate::agents::{AgentFork, AgentHandle, AgentRequest, NewAgent};
 use crate::config::AgentSettings;
 use crate::tools::arguments::{arguments, function};
@@ -40,7 +40,6 @@ struct SpawnAgentArguments {
 
 impl SpawnAgentTool {
     pub(crate) fn make_spec(settings: &AgentSettings, models: &[&ModelInfo]) -> Arc<ToolSpec> {
-        let (message, items) = input_properties();
         let (role, model) = (role_description(settings), model_description(models));
         Arc::new(function(
             "spawn_agent",
@@ -50,8 +49,16 @@ impl SpawnAgentTool {
              yourself; agents that change files get files of their own. Go on meanwhile: you are told \
              when it is done, with its last words.",
             json!({
-                "message": message,
-                "items": items,
+                "message": {
+                    "type": "string",
+                    "description": "What to tell the agent. Not together with items.",
+                },
+                "items": {
+                    "type": "array",
+                    "items": { "type": "object" },
+                    "description": "What to tell it, in pieces: {type: text, text}, {type: image, \
+                                    image_url}, {type: local_image, path}, {type: skill or mention, name, path}.",
+                },
                 "agent_type": { "type": "string", "description": role },
                 "model": { "type": "string", "description": model },
                 "reasoning_effort": {
