@@ -71,7 +71,8 @@ impl HostTools for GoalTools {
             let server = server.ok_or_else(|| failed("the server has ended"))?;
             let asked = Asked::read(&call.name, call.arguments)?;
             if let Some(thread) = server.thread(&call.thread) {
-                thread.charge_goal(Some(call.turn.clone())).await;
+                let turn = Some(call.turn.clone());
+                let _ = thread.with(|it| it.charge_goal_now(turn)).await;
             }
             let (thread, turn) = (call.thread, call.turn);
             let called =

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use codex_app_server_protocol::v2::ThreadStatus;
 use codex_transport::{ConnectedClient, InputLine, Limits, MessageHandler, Service};
 
 use crate::router::Router;
 use crate::server::AppServer;
+use crate::thread::Actor;
 
 #[async_trait]
 impl Service for AppServer {
@@ -21,16 +23,37 @@ impl Service for AppServer {
         }
     }
 
+    /// The threads of the client continue, and unload when they have no subscriber.
     async fn disconnect(&self, client: u64) {
-        self.disconnect(client).await;
+        self.remove_client(client);
+        for thread in self.threads() {
+            let _ = thread.with(move |thread| thread.leave(client)).await;
+        }
     }
 
+    /// Waits until no turn runs. The notifications of the last turn are then in the outboxes.
     async fn until_idle(&self) {
-        self.until_idle().await;
+        loop {
+            let broadcast = self.next_broadcast();
+            tokio::pin!(broadcast);
+            // Registered before the check, so no broadcast is missed.
+            broadcast.as_mut().enable();
+            if !is_busy(self).await {
+                return;
+            }
+            broadcast.await;
+        }
     }
 
+    /// Ends every thread: interrupts turns, writes rollouts, stops processes.
     async fn shut_down(&self) {
-        self.shut_down().await;
+        self.begin_end();
+        let threads = self.threads();
+        let ends = threads.iter().map(|thread| async {
+            let _ = thread.with(Actor::close).await;
+            thread.closed().await;
+        });
+        futures::future::join_all(ends).await;
     }
 
     fn close_connections(&self) {
@@ -47,4 +70,15 @@ impl MessageHandler for Router {
     async fn finish(&mut self) {
         self.finish().await;
     }
+}
+
+async fn is_busy(server: &AppServer) -> bool {
+    for thread in server.threads() {
+        let snapshot = thread.describe().await;
+        let status = snapshot.map(|snapshot| snapshot.thread.status);
+        if matches!(status, Some(ThreadStatus::Active { .. })) {
+            return true;
+        }
+    }
+    false
 }

@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
 use codex_app_server_protocol::ServerNotification;
-use codex_app_server_protocol::v2::{SkillsChangedNotification, ThreadStatus};
+use codex_app_server_protocol::v2::SkillsChangedNotification;
 use codex_file_watch::Watcher;
 use codex_plugins::FolderReads;
 use codex_protocol::Release;
 use codex_thread_state::ThreadState;
 use parking_lot::Mutex;
+use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, OwnedMutexGuard};
 
 use crate::client_hooks::ClientHookRegistry;
@@ -157,15 +158,12 @@ impl AppServer {
         self.clients.connect(limits, release)
     }
 
-    /// A client has disconnected: its threads continue, and unload when they have no subscriber.
-    pub(crate) async fn disconnect(&self, id: ConnectionId) {
+    /// Forgets a client that has disconnected.
+    pub(crate) fn remove_client(&self, id: ConnectionId) {
         if let Some(connection) = self.clients.remove(id) {
             connection.close();
         }
         self.client_hooks.disconnect(id);
-        for thread in self.threads() {
-            thread.leave(id).await;
-        }
     }
 
     /// Notifies every client that has completed its handshake.
@@ -272,31 +270,6 @@ impl AppServer {
         self.questions.lock().remove(&id);
     }
 
-    /// Waits until no turn runs. The notifications of the last turn are then in the outboxes.
-    pub(crate) async fn until_idle(&self) {
-        loop {
-            let broadcast = self.broadcasts.notified();
-            tokio::pin!(broadcast);
-            // Registered before the check, so no broadcast is missed.
-            broadcast.as_mut().enable();
-            if !self.is_busy().await {
-                return;
-            }
-            broadcast.await;
-        }
-    }
-
-    async fn is_busy(&self) -> bool {
-        for thread in self.threads() {
-            let snapshot = thread.describe().await;
-            let status = snapshot.map(|snapshot| snapshot.thread.status);
-            if matches!(status, Some(ThreadStatus::Active { .. })) {
-                return true;
-            }
-        }
-        false
-    }
-
     /// Sends nothing more to any client.
     pub(crate) fn close_connections(&self) {
         self.clients.close();
@@ -307,16 +280,13 @@ impl AppServer {
         self.is_ending.load(Ordering::Relaxed)
     }
 
-    /// Ends every thread: interrupts turns, writes rollouts, stops processes.
-    pub(crate) async fn shut_down(&self) {
+    /// Threads that end from now on are not reported.
+    pub(crate) fn begin_end(&self) {
         self.is_ending.store(true, Ordering::Relaxed);
-        let closing: Vec<_> = self
-            .threads()
-            .into_iter()
-            .map(|thread| tokio::spawn(async move { thread.close().await }))
-            .collect();
-        for thread in closing {
-            let _ = thread.await;
-        }
+    }
+
+    /// The next broadcast.
+    pub(crate) fn next_broadcast(&self) -> Notified<'_> {
+        self.broadcasts.notified()
     }
 }

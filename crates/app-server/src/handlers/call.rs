@@ -7,11 +7,14 @@
 use std::sync::Arc;
 
 use codex_app_server_protocol::RequestMethod;
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use crate::connection::{Connection, Responder};
+use crate::failure::Failure;
 use crate::ordering::Access;
 use crate::server::AppServer;
+use crate::thread::{Actor, ThreadCall, ThreadHandle};
 
 /// The server and the connection of a request.
 #[derive(Clone, Debug)]
@@ -42,6 +45,32 @@ impl<M: RequestMethod + 'static> EarlyReply<M> {
             send(reply).await;
             sent.cancelled().await;
         })
+    }
+
+    /// Asks a loaded thread, and replies before anything else happens to it.
+    pub(super) fn of_thread(
+        thread: ThreadHandle,
+        call: impl ThreadCall<Result<M::Response, Failure>>,
+    ) -> Self {
+        Self::by_thread(thread, |thread, reply| {
+            async { reply.reply(call(thread).await) }.boxed()
+        })
+    }
+
+    /// Passes the responder on to a loaded thread.
+    pub(super) fn by_thread(
+        thread: ThreadHandle,
+        call: impl FnOnce(&mut Actor, Responder<M>) -> BoxFuture<'_, ()> + Send + 'static,
+    ) -> Self {
+        Self::by(|reply| async move { thread.tell(|thread| call(thread, reply)).await })
+    }
+
+    /// The same, where later requests about the same must find what the reply tells.
+    pub(super) fn by_thread_in_order(
+        thread: ThreadHandle,
+        call: impl FnOnce(&mut Actor, Responder<M>) -> BoxFuture<'_, ()> + Send + 'static,
+    ) -> Self {
+        Self::in_order(|reply| async move { thread.tell(|thread| call(thread, reply)).await })
     }
 
     /// Replies, then calls `next`.

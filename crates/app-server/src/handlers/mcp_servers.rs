@@ -12,6 +12,7 @@ use codex_mcp_client::{
     McpServerConfig, RunningMcpServer, StartedMcpLogin,
 };
 use codex_protocol::McpStartupStatus;
+use futures::FutureExt as _;
 use futures::future::join_all;
 
 use super::call::{EarlyReply, RequestContext};
@@ -241,7 +242,12 @@ pub(super) async fn reload(
 /// Gives all loaded threads these servers.
 pub(super) async fn reload_threads(server: &AppServer, settings: &McpSettings) {
     for thread in server.threads() {
-        thread.set_mcp_servers(settings.enabled.clone()).await;
+        let servers = settings.enabled.clone();
+        let change = thread.tell(|actor| {
+            let change = actor.thread.set_mcp_servers(servers);
+            change.map(|_| ()).boxed()
+        });
+        change.await;
     }
 }
 

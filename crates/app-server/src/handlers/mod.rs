@@ -75,13 +75,19 @@ mod thread_revert;
 mod thread_sample;
 mod thread_search;
 mod thread_sections;
+mod thread_settings;
 mod thread_start;
 mod thread_timeline;
 mod thread_turns;
-mod turns;
+mod turn_continue;
+mod turn_interrupt;
+mod turn_settings;
+mod turn_start;
+mod turn_steer;
 mod windows;
 
 use codex_protocol::ThreadId;
+use futures::FutureExt as _;
 
 use crate::blocking::blocking;
 use crate::connection::Connection;
@@ -124,11 +130,8 @@ fn input_thread(server: &AppServer, id: &str) -> Result<ThreadHandle, Failure> {
 
 /// The engine's handle of a loaded thread.
 async fn engine(server: &AppServer, id: &str) -> Result<codex_core::Thread, Failure> {
-    let missing = || Failure::invalid(format!("thread not found: {id}"));
-    loaded_thread(server, id)?
-        .engine()
-        .await
-        .ok_or_else(missing)
+    let engine = loaded_thread(server, id)?.engine().await;
+    engine.map_err(|_| Failure::invalid(format!("thread not found: {id}")))
 }
 
 /// Waits until what was recorded last can be read from the file of a thread, so that a reply is true after a kill.
@@ -164,7 +167,8 @@ async fn create_file(server: &AppServer, connection: &Connection, id: &str) -> R
     if connection.dialect().keeps_settings()
         && let Ok(thread) = loaded_thread(server, id)
     {
-        thread.store_settings().await;
+        let store = thread.call(|thread| thread.store_first_settings().boxed());
+        let _ = store.await;
     }
     Ok(())
 }

@@ -2,6 +2,8 @@
 //!
 //! Each request subscribes its client and is accepted at once; what comes of it are notifications.
 
+use std::sync::Arc;
+
 use codex_app_server_protocol::v2::{self, RealtimeVoice};
 use codex_core::{RealtimeStart, Thread};
 use codex_protocol::Update;
@@ -9,7 +11,7 @@ use codex_realtime::TextRole;
 use serde_json::Value;
 
 use super::call::RequestContext;
-use super::loaded_thread;
+use super::{engine, loaded_thread};
 use crate::failure::Failure;
 
 pub(super) async fn start(
@@ -113,13 +115,13 @@ pub(super) async fn voices(
 /// The thread of a request, whose client is subscribed to it.
 async fn realtime_thread(call: &RequestContext, id: &str) -> Result<Thread, Failure> {
     let handle = loaded_thread(&call.server, id)?;
-    let missing = || Failure::invalid(format!("thread not found: {id}"));
-    let thread = handle.engine().await.ok_or_else(missing)?;
+    let thread = engine(&call.server, id).await?;
     if !thread.supports_realtime() {
         let message = format!("thread {id} does not support realtime conversation");
         return Err(Failure::invalid(message));
     }
-    handle.subscribe(&call.connection).await;
+    let connection = Arc::clone(&call.connection);
+    let _ = handle.with(move |it| it.subscribe(&connection)).await;
     Ok(thread)
 }
 

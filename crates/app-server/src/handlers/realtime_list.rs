@@ -28,11 +28,11 @@ pub(super) async fn list(
     let cursor = cursor
         .map_err(|_| Failure::invalid("thread/realtime/list: the cursor is none of its own"))?;
     let items = match server.thread(id.as_str()) {
-        Some(thread) => thread.realtime_items().await.unwrap_or_default(),
-        None => Vec::new(),
+        Some(thread) => thread.with(|it| it.fold.realtime_items()).await,
+        None => Ok(Vec::new()),
     };
     let is_known = !matches!(stored_or_live(&server, &id).await?, (None, None));
-    Ok(page(items, &params, cursor, is_known))
+    Ok(page(items.unwrap_or_default(), &params, cursor, is_known))
 }
 
 /// Items have the same order by time and by position.

@@ -2,6 +2,7 @@
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{ReviewDelivery, ReviewStartParams, ReviewTarget};
+use futures::FutureExt as _;
 
 use super::call::{EarlyReply, RequestContext};
 use super::{input_thread, thread_fork};
@@ -19,8 +20,8 @@ pub(super) async fn start(
             thread_fork::copy_for_review(&server, &params.thread_id, &connection).await?
         }
     };
-    Ok(EarlyReply::by(|reply| async move {
-        thread.review(target, reply).await;
+    Ok(EarlyReply::by_thread(thread, |thread, reply| {
+        thread.review(target, reply).boxed()
     }))
 }
 

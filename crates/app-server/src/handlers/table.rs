@@ -23,8 +23,8 @@ use super::{
     thread_archive, thread_attachments, thread_checkpoints, thread_compaction, thread_context,
     thread_control, thread_fork, thread_goals, thread_items, thread_list, thread_metadata,
     thread_pins, thread_queue, thread_read, thread_read_state, thread_resume, thread_revert,
-    thread_sample, thread_search, thread_sections, thread_start, thread_timeline, thread_turns,
-    turns, windows,
+    thread_sample, thread_search, thread_sections, thread_settings, thread_start, thread_timeline,
+    thread_turns, turn_continue, turn_interrupt, turn_settings, turn_start, turn_steer, windows,
 };
 use crate::connection::Responder;
 use crate::ordering::{Access, AccessKind, Subject};
@@ -257,13 +257,13 @@ handlers! {
     ThreadBackgroundTerminalsClean: thread => thread_control::clean_terminals;
     ThreadBackgroundTerminalsList: thread => thread_control::list_terminals;
     ThreadBackgroundTerminalsTerminate: thread => thread_control::stop_terminal;
-    ThreadSettingsUpdate: thread [ReadFirst Settings, Write Threads] early => thread_control::update_settings;
+    ThreadSettingsUpdate: thread [ReadFirst Settings, Write Threads] early => thread_settings::update;
     ThreadInjectItems: thread [Write Threads] => thread_items::inject;
-    TurnStart: thread [ReadFirst Settings, ReadFirst Files, Write Turns] early => turns::start;
-    TurnContinue: thread [ReadFirst Files] early => turns::continue_turn;
-    TurnSteer: thread early => turns::steer;
-    TurnSettingsUpdate: thread => turns::update_settings;
-    TurnInterrupt: thread early => turns::interrupt;
+    TurnStart: thread [ReadFirst Settings, ReadFirst Files, Write Turns] early => turn_start::start;
+    TurnContinue: thread [ReadFirst Files] early => turn_continue::continue_turn;
+    TurnSteer: thread early => turn_steer::steer;
+    TurnSettingsUpdate: thread => turn_settings::update;
+    TurnInterrupt: thread early => turn_interrupt::interrupt;
     ReviewStart: thread [ReadFirst Files] early => review::start;
     ThreadRealtimeStart: realtime => realtime::start;
     ThreadRealtimeAppendAudio: realtime => realtime::append_audio;

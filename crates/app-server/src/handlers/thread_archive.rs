@@ -20,6 +20,7 @@ use super::thread_list::side_threads;
 use super::{blocking, state_failed, store_loaded, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
+use crate::thread::Actor;
 
 pub(super) async fn archive(
     RequestContext { server, connection }: RequestContext,
@@ -183,7 +184,8 @@ async fn unload(server: &AppServer, id: &ThreadId) -> Result<ThreadLock, Failure
         return Err(Failure::invalid(LockError::new(id, holder).to_string()));
     }
     if let Some(loaded) = server.thread(id.as_str()) {
-        loaded.close_silently().await;
+        let _ = loaded.with(Actor::close_silently).await;
+        loaded.closed().await;
     }
     let lock = locks.acquire(id);
     lock.map_err(|held| Failure::invalid(held.to_string()))

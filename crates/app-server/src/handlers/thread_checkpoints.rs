@@ -6,6 +6,7 @@ use codex_app_server_protocol::v2::*;
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_checkpoints::{Checkpoint, Coverage};
 use codex_rollout::{LockError, ThreadLocks};
+use futures::FutureExt as _;
 
 use super::call::{EarlyReply, RequestContext};
 use super::{blocking, paging, thread_id};
@@ -66,8 +67,8 @@ pub(super) async fn restore(
 ) -> Result<EarlyReply<method::ThreadCheckpointRestore>, Failure> {
     let thread = thread_id(&params.thread_id)?;
     if let Some(loaded) = server.thread(thread.as_str()) {
-        return Ok(EarlyReply::in_order(|reply| async move {
-            loaded.restore(params, reply).await;
+        return Ok(EarlyReply::by_thread_in_order(loaded, |thread, reply| {
+            thread.restore(params, reply).boxed()
         }));
     }
     let scope = params.restore.unwrap_or_default();

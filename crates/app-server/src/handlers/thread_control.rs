@@ -8,12 +8,13 @@ use codex_app_server_protocol::v2::{
     ThreadBackgroundTerminalsTerminateResponse, ThreadCompactStartParams,
     ThreadCompactStartResponse, ThreadDecrementElicitationParams,
     ThreadDecrementElicitationResponse, ThreadIncrementElicitationParams,
-    ThreadIncrementElicitationResponse, ThreadRollbackParams, ThreadSettingsUpdateParams,
-    ThreadShellCommandParams, ThreadShellCommandResponse, ThreadUnsubscribeParams,
-    ThreadUnsubscribeResponse, ThreadUnsubscribeStatus,
+    ThreadIncrementElicitationResponse, ThreadRollbackParams, ThreadShellCommandParams,
+    ThreadShellCommandResponse, ThreadUnsubscribeParams, ThreadUnsubscribeResponse,
+    ThreadUnsubscribeStatus,
 };
-use codex_core::{BackgroundTerminal, TimeoutPauses};
+use codex_core::BackgroundTerminal;
 use codex_protocol::Op;
+use futures::FutureExt as _;
 
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
@@ -26,10 +27,11 @@ pub(super) async fn unsubscribe(
     params: ThreadUnsubscribeParams,
 ) -> Result<ThreadUnsubscribeResponse, Failure> {
     let id = thread_id(&params.thread_id)?;
-    let status = match server.thread(id.as_str()) {
-        Some(thread) => thread.leave(connection.id()).await,
-        None => ThreadUnsubscribeStatus::NotLoaded,
+    let left = match server.thread(id.as_str()) {
+        Some(thread) => thread.with(move |it| it.leave(connection.id())).await.ok(),
+        None => None,
     };
+    let status = left.unwrap_or(ThreadUnsubscribeStatus::NotLoaded);
     Ok(ThreadUnsubscribeResponse { status })
 }
 
@@ -41,19 +43,10 @@ pub(super) async fn roll_back(
         return Err(Failure::invalid("numTurns must be >= 1"));
     }
     let thread = loaded_thread(&server, &params.thread_id)?;
-    Ok(EarlyReply::in_order(move |reply| async move {
-        thread.roll_back(params.num_turns, reply).await;
-    }))
-}
-
-pub(super) async fn update_settings(
-    RequestContext { server, .. }: RequestContext,
-    params: ThreadSettingsUpdateParams,
-) -> Result<EarlyReply<method::ThreadSettingsUpdate>, Failure> {
-    let thread = loaded_thread(&server, &params.thread_id)?;
-    Ok(EarlyReply::by(|reply| async move {
-        thread.update_settings(params, reply).await;
-    }))
+    Ok(EarlyReply::by_thread_in_order(
+        thread,
+        move |thread, reply| thread.roll_back(params.num_turns, reply).boxed(),
+    ))
 }
 
 pub(super) async fn compact(
@@ -147,9 +140,10 @@ pub(super) async fn add_hold(
     RequestContext { server, .. }: RequestContext,
     params: ThreadIncrementElicitationParams,
 ) -> Result<ThreadIncrementElicitationResponse, Failure> {
-    let timeout_pauses = timeout_pauses(&server, &params.thread_id).await;
-    timeout_pauses.map(|timeout_pauses| ThreadIncrementElicitationResponse {
-        count: timeout_pauses.add(),
+    let engine = engine(&server, &params.thread_id).await?;
+    let count = engine.timeout_pauses().add();
+    Ok(ThreadIncrementElicitationResponse {
+        count,
         paused: true,
     })
 }
@@ -158,28 +152,17 @@ pub(super) async fn take_hold_back(
     RequestContext { server, .. }: RequestContext,
     params: ThreadDecrementElicitationParams,
 ) -> Result<ThreadDecrementElicitationResponse, Failure> {
-    let taken = timeout_pauses(&server, &params.thread_id)
-        .await
-        .and_then(|timeout_pauses| {
-            let none = || Failure::invalid("out-of-band elicitation count is already zero");
-            timeout_pauses.take_back().ok_or_else(none)
-        });
-    taken.map(|count| ThreadDecrementElicitationResponse {
+    let engine = engine(&server, &params.thread_id).await?;
+    let none = || Failure::invalid("out-of-band elicitation count is already zero");
+    let count = engine.timeout_pauses().take_back().ok_or_else(none)?;
+    Ok(ThreadDecrementElicitationResponse {
         count,
         paused: count > 0,
     })
 }
 
-async fn timeout_pauses(server: &AppServer, thread: &str) -> Result<TimeoutPauses, Failure> {
-    let timeout_pauses = loaded_thread(server, thread)?.timeout_pauses().await;
-    timeout_pauses.ok_or_else(|| Failure::invalid(format!("thread not found: {thread}")))
-}
-
 async fn submit(server: &AppServer, thread: &str, op: Op) -> Result<(), Failure> {
-    let handle = loaded_thread(server, thread)?;
-    if handle.submit(op).await {
-        Ok(())
-    } else {
-        Err(Failure::invalid(format!("thread not found: {thread}")))
-    }
+    let submitted = engine(server, thread).await?.submit(op).await;
+    let missing = |_| Failure::invalid(format!("thread not found: {thread}"));
+    submitted.map(drop).map_err(missing)
 }

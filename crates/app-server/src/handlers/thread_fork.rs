@@ -171,7 +171,9 @@ async fn fork_stored(
         // Waits until the rollout is complete.
         running.describe().await;
         let engine = running.engine().await;
-        inherited = engine.map(|engine| ThreadSettings::clone(&engine.settings()));
+        inherited = engine
+            .ok()
+            .map(|engine| ThreadSettings::clone(&engine.settings()));
     }
     let path = params.path.as_deref();
     let shown = TurnsShown::of(params.exclude_turns || params.attach_to_source);

@@ -11,6 +11,7 @@ use codex_protocol::{ThreadId, Update};
 use codex_rollout::LineKind;
 use codex_thread_state::{GoalChange, GoalError, GoalStatus};
 use codex_thread_store::{GOAL_UPDATED, ThreadRecord};
+use futures::FutureExt as _;
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -53,7 +54,7 @@ pub(super) async fn set(
         },
     };
     if let Some(loaded) = server.thread(id.as_str()) {
-        loaded.charge_goal(None).await;
+        let _ = loaded.with(|thread| thread.charge_goal_now(None)).await;
     }
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
     let changed = blocking(move || state.change_goal(&thread, change).map_err(refused));
@@ -64,7 +65,7 @@ pub(super) async fn set(
         reply.accept(&response);
         server.broadcast(&goal_updated(goal, None));
         if let Some(thread) = server.thread(id.as_str()) {
-            thread.goal_changed().await;
+            thread.tell(|thread| thread.work_changed().boxed()).await;
         }
     }))
 }

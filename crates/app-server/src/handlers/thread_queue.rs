@@ -8,10 +8,11 @@ use codex_app_server_protocol::v2::{
     QueuedSubmission, ThreadQueueAddParams, ThreadQueueAddResponse, ThreadQueueDeleteParams,
     ThreadQueueDeleteResponse, ThreadQueueListParams, ThreadQueueListResponse,
     ThreadQueueReorderParams, ThreadQueueReorderResponse, ThreadQueueStartParams,
-    ThreadQueueUpdateParams, ThreadQueueUpdateResponse, UserInput,
+    ThreadQueueStartResponse, ThreadQueueUpdateParams, ThreadQueueUpdateResponse, UserInput,
 };
 use codex_protocol::ThreadId;
 use codex_thread_state::{QueueEntry, QueueError};
+use futures::FutureExt as _;
 
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
@@ -19,8 +20,7 @@ use super::stored::stored_or_live;
 use super::{archived, blocking, create_file, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
-use crate::thread::queue_changed;
-use crate::thread::{QueuedMessage, end_left_handovers};
+use crate::thread::{Actor, QueuedMessage, accepted_turn, end_left_handovers, queue_changed};
 
 /// The default page size.
 const PAGE: u32 = 100;
@@ -49,7 +49,7 @@ pub(super) async fn add(
         reply.accept(&response);
         changed(&server, &id).await;
         if let Some(thread) = server.thread(id.as_str()) {
-            thread.queue_grew().await;
+            thread.tell(|thread| thread.work_changed().boxed()).await;
         }
     }))
 }
@@ -165,11 +165,26 @@ pub(super) async fn start(
         let message = "resume the thread before starting a queued message";
         return Err(Failure::invalid(message));
     };
-    Ok(EarlyReply::by(|reply| async move {
-        thread
-            .start_queued(params.queued_submission_id, reply)
-            .await;
+    Ok(EarlyReply::of_thread(thread, |actor| {
+        start_queued(actor, params.queued_submission_id).boxed()
     }))
+}
+
+async fn start_queued(
+    actor: &mut Actor,
+    id: Option<String>,
+) -> Result<ThreadQueueStartResponse, Failure> {
+    if actor.turn.is_some() {
+        let message = "thread already has an active or pending turn";
+        return Err(Failure::invalid(message));
+    }
+    let Some(turn) = actor.start_from_queue(id.as_deref()).await? else {
+        let missing = |id| format!("queued submission not found: {id}");
+        let message = id.map_or_else(|| "queue is empty".to_owned(), missing);
+        return Err(Failure::invalid(message));
+    };
+    let turn = accepted_turn(turn, None);
+    Ok(ThreadQueueStartResponse { turn })
 }
 
 /// The id of a thread that can have a queue. What a process left on its way from the queue into a turn is in the queue again,
@@ -201,13 +216,14 @@ fn check_input(input: &[UserInput]) -> Result<(), Failure> {
         let message = "only user input can be added to the user-message queue";
         return Err(Failure::invalid(message));
     }
-    super::turns::check_input(input)
+    super::turn_start::check_input(input)
 }
 
 /// Notifies the subscribers of a thread that its queue changed.
 async fn changed(server: &AppServer, id: &ThreadId) {
     if let Some(thread) = server.thread(id.as_str()) {
-        thread.notify(queue_changed(id)).await;
+        let changed = queue_changed(id);
+        let _ = thread.with(|thread| thread.notify(changed)).await;
     }
 }
 

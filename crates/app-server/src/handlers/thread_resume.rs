@@ -11,6 +11,7 @@ use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::StartError;
 use codex_protocol::ResponseItem;
 use codex_rollout::ThreadLocks;
+use futures::FutureExt as _;
 
 use super::call::{EarlyReply, RequestContext};
 use super::stored::{add_metadata, add_stored_state};
@@ -33,10 +34,12 @@ pub(super) async fn resume(
     params.path = given(params.path);
     if let Some(thread) = server.thread(&params.thread_id) {
         // A thread that nobody uses takes other settings, as if it had been unloaded already.
-        let is_reloaded = settings::are_changed(&params) && thread.close_if_unused().await;
+        let is_reloaded = settings::are_changed(&params)
+            && thread.with(Actor::close_if_unused).await.unwrap_or(true);
         if !is_reloaded {
             return Ok(join(thread, params));
         }
+        thread.closed().await;
     }
     let settings = settings::of_resume(&params, &connection)?;
     if let Some(history) = params.history {
@@ -114,9 +117,10 @@ pub(super) async fn resume(
         let handle = actor.launch(&connection);
         let interrupted = resumed.interrupted_turn.as_ref();
         if interrupted.is_some_and(|turn| turn.is_continued) {
-            handle.continue_as_resumed().await;
+            let go_on = handle.tell(|thread| thread.continue_as_resumed().boxed());
+            go_on.await;
         }
-        handle.goal_changed().await;
+        handle.tell(|thread| thread.work_changed().boxed()).await;
     }))
 }
 
@@ -143,7 +147,7 @@ async fn other_process_done(server: &AppServer, params: &ThreadResumeParams) {
 
 /// Subscribes the client to a loaded thread.
 fn join(thread: ThreadHandle, params: ThreadResumeParams) -> EarlyReply<method::ThreadResume> {
-    EarlyReply::by(|reply| async move { thread.join(params, reply).await })
+    EarlyReply::by_thread(thread, |thread, reply| thread.join(params, reply).boxed())
 }
 
 /// Opens a new thread with the history from the request.

@@ -2,6 +2,7 @@
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::ThreadRevertParams;
+use futures::FutureExt as _;
 
 use super::call::{EarlyReply, RequestContext};
 use super::loaded_thread;
@@ -12,7 +13,8 @@ pub(super) async fn revert(
     params: ThreadRevertParams,
 ) -> Result<EarlyReply<method::ThreadRevert>, Failure> {
     let thread = loaded_thread(&server, &params.thread_id)?;
-    Ok(EarlyReply::in_order(|reply| async move {
-        thread.revert(params.before_turn_id, reply).await;
+    let before = params.before_turn_id;
+    Ok(EarlyReply::by_thread_in_order(thread, |thread, reply| {
+        async move { thread.revert(&before, reply).await }.boxed()
     }))
 }

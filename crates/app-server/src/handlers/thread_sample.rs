@@ -45,7 +45,7 @@ pub(super) async fn sample(
         let message = "sample source turn must be the latest finished turn";
         return Err(Failure::invalid(message));
     }
-    let engine = thread.engine().await.ok_or_else(missing)?;
+    let engine = thread.engine().await.map_err(|_| missing())?;
     Ok(EarlyReply::by(move |reply| async move {
         let cancel = reply.id().map(|id| connection.samples().register(id));
         let asked = engine.sample(params.prompt, params.effort);

@@ -1,6 +1,6 @@
 //! The loop of a loaded thread: handles events of the engine and requests of clients.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
@@ -11,7 +11,7 @@ use codex_app_server_protocol::v2::{
 use codex_app_server_protocol::{ServerNotification, ServerRequest, client_method as method};
 use codex_core::{EventReceiver, SpawnedAgent, ThreadManager};
 use codex_environments::ConnectionChange;
-use codex_protocol::{Event, EventMsg, ThreadSettings};
+use codex_protocol::{Event, EventMsg, McpStartupStatus, ThreadSettings};
 use jiff::Timestamp;
 use tokio::sync::{broadcast, mpsc};
 
@@ -20,11 +20,14 @@ use super::follow_up::FollowUp;
 use super::status::Activity;
 use super::subscribers::Subscribers;
 use super::unload_time::Unloading;
-use super::{ContinuableTurn, McpServers, ThreadCommand, ThreadFacts, ThreadHandle};
+use super::{ContinuableTurn, QueuedCall, ThreadFacts, ThreadHandle};
 use crate::connection::{Connection, ConnectionId, Responder};
 use crate::first_turns::FirstTurn;
 use crate::server::AppServer;
 use codex_projection::{ClientQuestion, Fold, Notifications, preview_of_message};
+
+/// The startup status of MCP servers, by name.
+pub(crate) type McpServers = HashMap<String, McpStartupStatus>;
 
 /// An unanswered question.
 #[derive(Debug)]
@@ -58,18 +61,18 @@ pub(super) enum RevertReply {
 /// The actor of a loaded thread.
 #[derive(Debug)]
 pub(crate) struct Actor {
-    pub(super) server: Arc<AppServer>,
+    pub(crate) server: Arc<AppServer>,
     pub(super) manager: Arc<ThreadManager>,
-    pub(super) thread: codex_core::Thread,
+    pub(crate) thread: codex_core::Thread,
     pub(super) handle: ThreadHandle,
     pub(crate) facts: ThreadFacts,
-    pub(super) fold: Fold<Notifications>,
+    pub(crate) fold: Fold<Notifications>,
     pub(super) additional_context: AdditionalContext,
     pub(super) subscribers: Subscribers,
     /// Sent to its first subscriber.
     pub(crate) deprecations: Vec<DeprecationNoticeNotification>,
     pub(super) pending: BTreeMap<i64, OpenQuestion>,
-    pub(super) interrupts: Vec<Responder<method::TurnInterrupt>>,
+    pub(crate) interrupts: Vec<Responder<method::TurnInterrupt>>,
     pub(super) mcp_servers: McpServers,
     pub(super) rollback: Option<(String, Responder<method::ThreadRollback>)>,
     pub(super) revert: Option<Revert>,
@@ -77,11 +80,11 @@ pub(crate) struct Actor {
     pub(super) revert_after_turn: Option<(String, Responder<method::ThreadRevert>)>,
     pub(super) follow_up: FollowUp,
     /// Until the message of its first turn is stored.
-    pub(super) first_turn: Option<Arc<FirstTurn>>,
+    pub(crate) first_turn: Option<Arc<FirstTurn>>,
     /// The settings as they stand in its file, if they do.
     pub(crate) stored_settings: Option<ThreadSettings>,
     /// The running or accepted turn.
-    pub(super) turn: Option<String>,
+    pub(crate) turn: Option<String>,
     /// Its last turn, if that had not ended when its server did and no other has started since.
     pub(crate) unfinished: Option<ContinuableTurn>,
     pub(super) is_closing: bool,
@@ -98,7 +101,7 @@ pub(crate) struct Actor {
     /// Lost and found connections to other machines.
     connection_changes: broadcast::Receiver<ConnectionChange>,
     events: EventReceiver,
-    mailbox: mpsc::Receiver<Box<ThreadCommand>>,
+    mailbox: mpsc::Receiver<QueuedCall>,
 }
 
 impl Actor {
@@ -189,15 +192,15 @@ impl Actor {
                 () = self.unloading.due() => self.close(),
                 Ok(change) = self.connection_changes.recv() => self.tell_connection(change),
                 Some(agent) = self.agents_to_load.recv() => self.take_agent(*agent),
-                Some(command) = self.mailbox.recv() => {
+                Some(call) = self.mailbox.recv() => {
                     if waiting.is_empty() {
-                        // What happened before the command comes before its reply.
+                        // What happened before the call comes before its reply.
                         self.events.take_queued(&mut batch);
                         self.take_agents();
                         waiting.extend(batch.drain(..));
                         Box::pin(self.handle_events(&mut waiting)).await;
                     }
-                    Box::pin(self.carry_out(*command)).await;
+                    call(&mut self).await;
                 }
             }
         }

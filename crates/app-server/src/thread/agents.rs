@@ -6,6 +6,7 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadStatus, ThreadStatusChangedNotification};
 use codex_core::{SpawnedAgent, StartedThread};
 use codex_protocol::EventMsg;
+use futures::future::BoxFuture;
 
 use super::actor::Actor;
 use super::facts::ThreadFacts;
@@ -47,7 +48,7 @@ impl Actor {
         let mut actor = Self::new(server, manager, thread, events, agents, facts);
         actor.is_agent = true;
         actor.subscribers.clone_from(&self.subscribers);
-        self.agents.retain(|agent| !agent.0.is_closed());
+        self.agents.retain(|agent| !agent.is_closed());
         self.agents.push(actor.handle.clone());
         let status = ThreadStatus::Idle;
         self.server
@@ -60,7 +61,21 @@ impl Actor {
     /// Subscribes a client to the agents without a subscriber, which may wait for an answer.
     pub(super) async fn share_agents(&self, connection: &Arc<Connection>) {
         for agent in &self.agents {
-            agent.subscribe_if_none(connection).await;
+            let connection = Arc::clone(connection);
+            agent
+                .tell(|agent| agent.subscribe_if_none(connection))
+                .await;
         }
+    }
+
+    /// Subscribes a client if the thread has no subscriber, and sends it the open questions. The same for its agents.
+    fn subscribe_if_none(&mut self, connection: Arc<Connection>) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if self.subscribers.is_empty() {
+                self.subscribe(&connection);
+                self.ask_again(&connection);
+            }
+            self.share_agents(&connection).await;
+        })
     }
 }

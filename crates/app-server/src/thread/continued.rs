@@ -1,14 +1,13 @@
 //! Continues the last turn of a thread, if it had not ended when its server did.
 
-use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
-    ContinueTurn, InterruptedCall, InterruptedTurn, ThreadResumeParams, TurnContinueResponse,
+    ContinueTurn, InterruptedCall, InterruptedTurn, ThreadResumeParams,
 };
 use codex_core::{UnfinishedCall, UnfinishedTurn};
 use codex_protocol::{ThreadSettings, ThreadSettingsPatch};
 
 use super::actor::Actor;
-use crate::connection::{Connection, Responder};
+use crate::connection::Connection;
 use crate::failure::Failure;
 
 /// A turn that can be continued.
@@ -80,7 +79,7 @@ impl Actor {
     }
 
     /// Continues the unfinished turn because `thread/resume` said so. A failure cannot be replied to any more.
-    pub(super) async fn continue_as_resumed(&mut self) {
+    pub(crate) async fn continue_as_resumed(&mut self) {
         let Some(id) = self.unfinished_id() else {
             return;
         };
@@ -90,27 +89,13 @@ impl Actor {
         }
     }
 
-    pub(super) async fn continue_turn(
-        &mut self,
-        turn: &str,
-        reply: Responder<method::TurnContinue>,
-    ) {
-        match self.continue_unfinished(turn).await {
-            Ok(()) => {
-                self.started_by_client();
-                let turn = super::accepted_turn(turn.to_owned(), None);
-                reply.accept(&TurnContinueResponse { turn });
-            }
-            Err(failure) => reply.refuse(failure),
-        }
-    }
-
     fn unfinished_id(&self) -> Option<String> {
         let unfinished = self.unfinished.as_ref()?;
         Some(unfinished.turn.id().to_owned())
     }
 
-    async fn continue_unfinished(&mut self, turn: &str) -> Result<(), Failure> {
+    /// Continues the unfinished turn, if it is this one.
+    pub(crate) async fn continue_unfinished(&mut self, turn: &str) -> Result<(), Failure> {
         let unfinished = self.unfinished.as_ref();
         let settings = unfinished.map(|one| one.settings.clone());
         let continued = self

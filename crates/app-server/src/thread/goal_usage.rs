@@ -37,8 +37,8 @@ impl Actor {
     }
 
     /// Before the goal changes: charges the old one, and shows that if there is something new. What an interrupted turn has
-    /// used is shown with the change.
-    pub(super) fn charge_goal_now(&mut self, turn: Option<String>) {
+    /// used is shown with the change. `turn` is the one that changes it.
+    pub(crate) fn charge_goal_now(&mut self, turn: Option<String>) {
         if self.is_kept() {
             let is_shown = !self.follow_up.is_charge_hidden;
             self.charge_goal(Timestamp::now().as_millisecond(), turn, is_shown);

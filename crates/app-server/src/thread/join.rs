@@ -17,9 +17,9 @@ use crate::failure::Failure;
 
 impl Actor {
     /// Subscribes a client that resumes the loaded thread.
-    pub(super) async fn join(
+    pub(crate) async fn join(
         &mut self,
-        params: &ThreadResumeParams,
+        params: ThreadResumeParams,
         reply: Responder<method::ThreadResume>,
     ) {
         let id = self.thread.id();
@@ -28,7 +28,7 @@ impl Actor {
                 format!("thread {id} is closing; retry thread/resume after the thread is closed");
             return reply.refuse(Failure::invalid(message));
         }
-        if let Err(failure) = self.fits(params) {
+        if let Err(failure) = self.fits(&params) {
             return reply.refuse(failure);
         }
         match self
@@ -49,7 +49,7 @@ impl Actor {
                 let mut resumed = self.facts.resumed(thread);
                 resumed.approvals_reviewer = connection.reviewer_name(resumed.approvals_reviewer);
                 resumed.sandbox = connection.shown_sandbox(resumed.sandbox);
-                resumed.interrupted_turn = self.interrupted_turn(params, &connection);
+                resumed.interrupted_turn = self.interrupted_turn(&params, &connection);
                 if connection.dialect().keeps_settings() {
                     resumed.thread.cwd.clone_from(&resumed.cwd);
                 }

@@ -13,7 +13,7 @@ use codex_projection::dialect::Dialect;
 
 impl Actor {
     /// Notifies the subscribers.
-    pub(super) fn notify(&self, notification: ServerNotification) {
+    pub(crate) fn notify(&self, notification: ServerNotification) {
         let dialect = |subscriber: &Subscriber| subscriber.connection.dialect();
         self.notify_by(dialect, &notification.into());
     }

@@ -55,7 +55,7 @@ impl Actor {
     }
 
     /// The answer of a client. One that was not asked decides nothing.
-    pub(super) async fn answer(&mut self, from: ConnectionId, number: i64, answer: Option<&str>) {
+    pub(crate) async fn answer(&mut self, from: ConnectionId, number: i64, answer: Option<String>) {
         let is_asked = |pending: &OpenQuestion| pending.asked.contains(&from);
         if !self.pending.get(&number).is_some_and(is_asked) {
             return tracing::warn!(number, from, "an answer of a client that was not asked");
@@ -65,7 +65,7 @@ impl Actor {
         };
         self.server.close_question(number);
         self.notify_resolved(number, &pending);
-        let (op, problem) = pending.question.answered(answer);
+        let (op, problem) = pending.question.answered(answer.as_deref());
         if let Some(problem) = problem {
             let method = pending.request.method();
             let thread_id = Some(self.thread.id().to_string());

@@ -16,7 +16,7 @@ use crate::failure::state_failed;
 
 impl Actor {
     /// Starts a queued message, the first one unless an id is given. Returns the id of its turn.
-    pub(super) async fn start_from_queue(
+    pub(crate) async fn start_from_queue(
         &mut self,
         id: Option<&str>,
     ) -> Result<Option<String>, Failure> {

@@ -21,7 +21,7 @@ const MAX_NAMED_FILES: usize = 50;
 
 impl Actor {
     /// Restores. No turn starts meanwhile, since this actor starts them.
-    pub(super) async fn restore(
+    pub(crate) async fn restore(
         &mut self,
         params: ThreadCheckpointRestoreParams,
         reply: Responder<method::ThreadCheckpointRestore>,

@@ -24,7 +24,7 @@ use codex_projection::wire_read_state;
 
 impl Actor {
     /// Removes a turn and all later ones from the history. Changed files are kept. A running turn is interrupted first.
-    pub(super) async fn revert(&mut self, before: &str, reply: Responder<method::ThreadRevert>) {
+    pub(crate) async fn revert(&mut self, before: &str, reply: Responder<method::ThreadRevert>) {
         if self.facts.has_legacy_history {
             let message = "thread/revert only supports paginated threads";
             return reply.refuse(Failure::invalid(message));

@@ -19,7 +19,7 @@ fn title(target: &ReviewTarget, hint: String) -> String {
 }
 
 impl Actor {
-    pub(super) async fn review(
+    pub(crate) async fn review(
         &mut self,
         target: ReviewTarget,
         reply: Responder<method::ReviewStart>,

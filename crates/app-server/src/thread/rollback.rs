@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use codex_projection::dialect::StoredForm;
 
 impl Actor {
-    pub(super) async fn roll_back(
+    pub(crate) async fn roll_back(
         &mut self,
         num_turns: u32,
         reply: Responder<method::ThreadRollback>,

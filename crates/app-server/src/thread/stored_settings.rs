@@ -112,7 +112,7 @@ impl Actor {
     }
 
     /// Adds the settings to the file of a thread that has had no turn.
-    pub(super) async fn store_first_settings(&mut self) {
+    pub(crate) async fn store_first_settings(&mut self) {
         let settings = self.thread.settings();
         if self.facts.preview.is_empty() && self.is_kept() && self.stored_settings.is_none() {
             self.write_settings(&settings, None).await;

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use codex_app_server_protocol::v2::{ThreadQueueStartResponse, ThreadReadStateChangedNotification};
-use codex_app_server_protocol::{ServerNotification, client_method as method};
+use codex_app_server_protocol::ServerNotification;
+use codex_app_server_protocol::v2::ThreadReadStateChangedNotification;
 use codex_core::{NewTurn, TurnInput};
 use codex_protocol::ModeKind;
 use codex_thread_state::{Goal, GoalStatus, ThreadState};
@@ -12,8 +12,7 @@ use codex_thread_state::{Goal, GoalStatus, ThreadState};
 use super::actor::Actor;
 use super::goal_prompt;
 use crate::background_notifier::NotificationSink;
-use crate::connection::{Connection, Responder};
-use crate::failure::Failure;
+use crate::connection::Connection;
 use codex_projection::{goal_cleared, goal_updated, wire_goal, wire_read_state};
 
 impl Actor {
@@ -67,7 +66,7 @@ impl Actor {
     }
 
     /// The objective is the preview of a thread that nobody has written to.
-    pub(super) fn show_objective(&mut self) {
+    fn show_objective(&mut self) {
         if !self.facts.preview.is_empty() {
             return;
         }
@@ -75,6 +74,12 @@ impl Actor {
         if let Some(goal) = self.logged(self.state().goal(&thread)).flatten() {
             self.facts.preview = goal.objective;
         }
+    }
+
+    /// The goal or the queue changed: an idle thread may start a turn.
+    pub(crate) async fn work_changed(&mut self) {
+        self.show_objective();
+        self.start_next_turn().await;
     }
 
     /// Starts the next turn of an idle thread: from the queue if there is a message, otherwise for the goal.
@@ -115,32 +120,8 @@ impl Actor {
         }
     }
 
-    /// Starts a queued message for a client.
-    pub(super) async fn start_queued(
-        &mut self,
-        id: Option<String>,
-        reply: Responder<method::ThreadQueueStart>,
-    ) {
-        if self.turn.is_some() {
-            let message = "thread already has an active or pending turn";
-            return reply.refuse(Failure::invalid(message));
-        }
-        match self.start_from_queue(id.as_deref()).await {
-            Ok(Some(turn)) => {
-                let turn = super::accepted_turn(turn, None);
-                reply.accept(&ThreadQueueStartResponse { turn });
-            }
-            Ok(None) => {
-                let missing = |id| format!("queued submission not found: {id}");
-                let message = id.map_or_else(|| "queue is empty".to_owned(), missing);
-                reply.refuse(Failure::invalid(message));
-            }
-            Err(failure) => reply.refuse(failure),
-        }
-    }
-
     /// A client has started a turn, which ends the hold after an interrupt.
-    pub(super) fn started_by_client(&mut self) {
+    pub(crate) fn started_by_client(&mut self) {
         self.follow_up.is_held = false;
         self.follow_up.is_for_goal = false;
         self.follow_up.idle_turns = 0;

@@ -15,7 +15,7 @@ use crate::connection::{Connection, ConnectionId};
 use crate::encoded_forms::EncodedForms;
 
 impl Actor {
-    pub(super) fn subscribe(&mut self, connection: &Arc<Connection>) {
+    pub(crate) fn subscribe(&mut self, connection: &Arc<Connection>) {
         if connection.dialect().holds_loaded_threads()
             && let Err(error) = self.thread.hold()
         {
@@ -36,7 +36,7 @@ impl Actor {
         }
     }
 
-    pub(super) fn leave(&mut self, connection: ConnectionId) -> ThreadUnsubscribeStatus {
+    pub(crate) fn leave(&mut self, connection: ConnectionId) -> ThreadUnsubscribeStatus {
         let Some(left) = self.subscribers.remove(connection) else {
             return ThreadUnsubscribeStatus::NotSubscribed;
         };
@@ -63,7 +63,22 @@ impl Actor {
         self.unloading.at = None;
     }
 
-    pub(super) fn close(&mut self) {
+    /// Ends the thread because its file is about to move. The caller sends its own notification instead of `thread/closed`.
+    pub(crate) fn close_silently(&mut self) {
+        self.is_closed_silently = true;
+        self.close();
+    }
+
+    /// Ends the thread if it only waits to be unloaded. Returns whether it does.
+    pub(crate) fn close_if_unused(&mut self) -> bool {
+        let is_unused = self.unloading.at.is_some() && !self.is_closing;
+        if is_unused {
+            self.close_silently();
+        }
+        is_unused
+    }
+
+    pub(crate) fn close(&mut self) {
         self.unloading.at = None;
         if std::mem::replace(&mut self.is_closing, true) {
             return;

@@ -18,7 +18,7 @@ pub(crate) struct RequestedPlace {
 }
 
 impl RequestedPlace {
-    pub(super) fn of_turn(params: &TurnStartParams) -> Self {
+    pub(crate) fn of_turn(params: &TurnStartParams) -> Self {
         Self {
             cwd: params.cwd.clone(),
             roots: params.runtime_workspace_roots.clone(),
