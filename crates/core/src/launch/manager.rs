@@ -160,7 +160,7 @@ impl ThreadManager {
             return false;
         };
         let was_open = thread.submit(Op::Shutdown).await.is_ok();
-        thread.requests.closed().await;
+        thread.calls.closed().await;
         was_open
     }
 }

@@ -32,9 +32,7 @@ use crate::ports::{
     Clock, Ids, Model, Observer, Observers, Processes, StartingHistory, StartingThread,
 };
 use crate::requests::Requests;
-use crate::session::{
-    MAX_QUEUED_REQUESTS, SessionActor, SessionParts, Thread, ToolRequest, TurnBase,
-};
+use crate::session::{CallQueue, SessionActor, SessionParts, Thread, ToolRequest, TurnBase};
 use crate::session_context::{SessionBeginning, SessionContext};
 use crate::stored_thread::StoredLines;
 use crate::thread_origin::{RolloutFile, ThreadOrigin};
@@ -96,14 +94,14 @@ impl Threads {
         self.running
             .lock()
             .get(id)
-            .filter(|thread| !thread.requests.is_closed())
+            .filter(|thread| !thread.calls.is_closed())
             .cloned()
     }
 
     /// The ids of all running threads.
     pub(crate) fn ids(&self) -> Vec<ThreadId> {
         let mut threads = self.running.lock();
-        threads.retain(|_, thread| !thread.requests.is_closed());
+        threads.retain(|_, thread| !thread.calls.is_closed());
         let mut ids: Vec<ThreadId> = threads.keys().cloned().collect();
         ids.sort();
         ids
@@ -119,7 +117,7 @@ impl Threads {
         let mut threads = self.running.lock();
         if threads
             .get(id)
-            .is_some_and(|thread| thread.requests.is_closed())
+            .is_some_and(|thread| thread.calls.is_closed())
         {
             threads.remove(id);
         }
@@ -286,8 +284,8 @@ impl Threads {
         parts: LoadedParts,
     ) -> (SessionActor, Thread, mpsc::Receiver<Box<SpawnedAgent>>) {
         let id = context.emitter.thread().clone();
-        // Queues of boxes, because each has room for 32 messages from the start.
-        let (requests, received) = mpsc::channel(MAX_QUEUED_REQUESTS);
+        let (calls, received) = CallQueue::new();
+        // A queue of boxes, because it has room for 32 messages from the start.
         let (tool_requests, tools_received) = mpsc::channel(MAX_QUEUED_TOOL_REQUESTS);
         let (publish, agents) = mpsc::channel(MAX_WAITING_AGENTS);
         let (settings, watched) = watch::channel(Arc::new(context.config.options.settings.clone()));
@@ -305,11 +303,11 @@ impl Threads {
         tools.selected_apps.lock().extend(mentioned);
         // New, so nothing is set yet.
         let _ = context.mcp_tools.set(Box::new(tools.mcp.clone()));
-        let own_requests = requests.downgrade();
+        let own_calls = calls.downgrade();
         let thread = Thread {
             id,
             path: parts.path,
-            requests,
+            calls,
             settings: watched,
             ids: Arc::clone(&self.ports.ids),
             emitter: context.emitter.clone(),
@@ -342,8 +340,8 @@ impl Threads {
             agent_tree: parts.agent_tree,
             resumed_agents: parts.resumed_agents,
             settings,
-            requests: received,
-            own_requests,
+            calls: received,
+            own_calls,
             tool_requests: tools_received,
             conversation: parts.conversation,
             unfinished: parts.unfinished,

@@ -1,16 +1,15 @@
 //! The loop of a session.
 
 use std::collections::VecDeque;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use codex_hooks::EventInput;
 use codex_protocol::{
-    CodexErrorInfo, ErrorEvent, EventMsg, Op, ThreadSettings, TurnAbortReason, WarningEvent,
+    CodexErrorInfo, ErrorEvent, EventMsg, ThreadSettings, TurnAbortReason, WarningEvent,
 };
 use tokio::sync::{mpsc, watch};
 
-use super::observed_input::observed_input;
+use super::call::{CallReceiver, WeakCallQueue};
 use super::open_questions::OpenQuestions;
 use super::realtime_state::RealtimeState;
 use super::review_state::ReviewState;
@@ -18,19 +17,19 @@ use super::state::{QueuedTurn, SessionState};
 use super::tool_requests::ToolRequest;
 use super::turn_base::{ToolCache, TurnBase};
 use crate::agents::{AgentTree, ChildAgents, ResumedAgent, is_agent};
-use crate::config::{McpServer, within_limits};
+use crate::config::McpServer;
 use crate::events::Emitter;
 use crate::gate::ApprovalStore;
 use crate::history::{Conversation, UnfinishedTurn};
 use crate::hooks::HookOccasion;
 use crate::input::{HiddenItem, LateInput};
-use crate::mcp::SandboxState;
+use crate::ports::SessionInput;
 use crate::session_context::{SessionBeginning, SessionContext};
-use crate::thread::{SampleRequest, ThreadRequest};
+use crate::thread::SampleRequest;
 use crate::thread_origin::AgentLauncher;
 
-/// How many requests and turns may wait.
-pub(crate) const MAX_QUEUED_REQUESTS: usize = 512;
+/// How many turns may wait, and how many questions to the model.
+pub(super) const MAX_WAITING: usize = 512;
 
 /// What a session is made of.
 #[derive(Debug)]
@@ -40,16 +39,16 @@ pub(crate) struct SessionParts {
     pub(crate) agent_tree: AgentTree,
     pub(crate) resumed_agents: Vec<ResumedAgent>,
     pub(crate) settings: watch::Sender<Arc<ThreadSettings>>,
-    pub(crate) requests: mpsc::Receiver<Box<ThreadRequest>>,
-    pub(crate) own_requests: mpsc::WeakSender<Box<ThreadRequest>>,
+    pub(crate) calls: CallReceiver,
+    pub(crate) own_calls: WeakCallQueue,
     pub(crate) tool_requests: mpsc::Receiver<Box<ToolRequest>>,
     pub(crate) conversation: Conversation,
     pub(crate) unfinished: Option<UnfinishedTurn>,
 }
 
-/// The actor.
+/// The actor behind a thread. Others reach it through calls alone.
 #[derive(Debug)]
-pub(crate) struct SessionActor {
+pub struct SessionActor {
     pub(super) context: Arc<SessionContext>,
     pub(super) base: TurnBase,
     pub(super) launcher: Box<dyn AgentLauncher>,
@@ -57,9 +56,11 @@ pub(crate) struct SessionActor {
     /// Agents that are loaded with the thread.
     resumed_agents: Vec<ResumedAgent>,
     pub(super) settings: watch::Sender<Arc<ThreadSettings>>,
-    requests: mpsc::Receiver<Box<ThreadRequest>>,
-    /// For what runs besides turns. It does not keep the session alive.
-    pub(super) own_requests: mpsc::WeakSender<Box<ThreadRequest>>,
+    calls: CallReceiver,
+    /// For what runs besides turns.
+    pub(super) own_calls: WeakCallQueue,
+    /// Whether the session ends.
+    pub(super) is_shut_down: bool,
     tool_requests: mpsc::Receiver<Box<ToolRequest>>,
     pub(super) tool_cache: ToolCache,
     pub(super) questions: OpenQuestions,
@@ -93,8 +94,9 @@ impl SessionActor {
             agent_tree: parts.agent_tree,
             resumed_agents: parts.resumed_agents,
             settings: parts.settings,
-            requests: parts.requests,
-            own_requests: parts.own_requests,
+            calls: parts.calls,
+            own_calls: parts.own_calls,
+            is_shut_down: false,
             tool_requests: parts.tool_requests,
             tool_cache: ToolCache::default(),
             questions: OpenQuestions::default(),
@@ -118,35 +120,27 @@ impl SessionActor {
         for agent in std::mem::take(&mut self.resumed_agents) {
             self.resume_with_thread(agent);
         }
-        loop {
-            let flow = tokio::select! {
+        while !self.is_shut_down {
+            tokio::select! {
                 biased;
                 conversation = self.state.task_ended() => {
                     self.turn_ended(conversation);
                     Box::pin(self.start_queued()).await;
                     Box::pin(self.start_for_mail()).await;
-                    ControlFlow::Continue(())
                 }
-                () = self.children.one_done() => {
-                    self.report_agents();
-                    ControlFlow::Continue(())
-                }
+                () = self.children.one_done() => self.report_agents(),
                 (id, pending) = self.questions.abandoned_connection() => {
                     self.connection_abandoned(id, pending);
-                    ControlFlow::Continue(())
                 }
-                () = dropped_by_parent.cancelled() => ControlFlow::Break(()),
-                Some(request) = self.tool_requests.recv() => {
-                    self.tool_request(*request);
-                    ControlFlow::Continue(())
-                }
-                request = self.requests.recv() => match request {
-                    Some(request) => Box::pin(self.thread_request(*request)).await,
-                    None => ControlFlow::Break(()),
+                () = dropped_by_parent.cancelled() => break,
+                Some(request) = self.tool_requests.recv() => self.tool_request(*request),
+                call = self.calls.recv() => match call {
+                    Some(call) => {
+                        self.observe(|| call.observed());
+                        call.run(&mut self).await;
+                    }
+                    None => break,
                 },
-            };
-            if flow.is_break() {
-                break;
             }
             self.start_samples();
             if self.running().is_none() && self.queued_turns.is_empty() {
@@ -156,73 +150,13 @@ impl SessionActor {
         Box::pin(self.shut_down()).await;
     }
 
-    async fn thread_request(&mut self, request: ThreadRequest) -> ControlFlow<()> {
+    /// Lets the observer have an input for the model.
+    pub(super) fn observe(&self, input: impl FnOnce() -> Option<SessionInput>) {
         if let Some(observer) = self.context.emitter.observer()
-            && let Some(input) = observed_input(&request)
+            && let Some(input) = input()
         {
             observer.input(&input);
         }
-        match request {
-            ThreadRequest::Submission(submission) => {
-                if let Op::Shutdown = submission.op {
-                    return ControlFlow::Break(());
-                }
-                self.carry_out(*submission).await;
-            }
-            ThreadRequest::Steer(steer) => self.steer(steer),
-            ThreadRequest::StartTurn(turn, reply) => self.start_turn(*turn, reply).await,
-            ThreadRequest::ContinueTurn(request) => self.continue_turn(request).await,
-            ThreadRequest::UpdateSettings(patch, reply) => {
-                let _ = reply.send(self.change_settings(*patch));
-            }
-            ThreadRequest::ChangeTurn(patch, reply) => {
-                let _ = reply.send(self.change_turn(*patch));
-            }
-            ThreadRequest::McpServers(servers) => self.other_servers = Some(servers),
-            ThreadRequest::Inject(items, reply) => {
-                self.inject(items);
-                let _ = reply.send(());
-            }
-            ThreadRequest::AgentMail => self.start_for_mail().await,
-            ThreadRequest::Sample(request) => self.sample(request),
-            ThreadRequest::AllowDenied(event) => self.allow_denied(*event),
-            ThreadRequest::StartRealtime(start) => {
-                let id = self.context.ids.submission();
-                self.start_realtime(id, *start);
-            }
-            ThreadRequest::RealtimeInputs(reply) => {
-                let id = self.context.ids.submission();
-                let _ = reply.send(self.realtime_inputs(&id));
-            }
-            ThreadRequest::StopRealtime => {
-                let id = self.context.ids.submission();
-                self.stop_realtime(&id);
-            }
-            ThreadRequest::RealtimeEnded(number, reply) => {
-                self.realtime_ended(number);
-                let _ = reply.send(());
-            }
-            ThreadRequest::Context(reply) => {
-                if let Some(context) = self.context_snapshot() {
-                    let _ = reply.send(context);
-                }
-            }
-            ThreadRequest::Pins(reply) => drop(reply.send(self.pins())),
-            ThreadRequest::Pin(new, reply) => drop(reply.send(self.pin(new))),
-            ThreadRequest::Unpin(id, reply) => drop(reply.send(self.unpin(&id))),
-            ThreadRequest::SetPins(pins, reply) => {
-                self.set_pins(pins);
-                let _ = reply.send(());
-            }
-            ThreadRequest::Terminals(reply) => {
-                let _ = reply.send(self.base.tool_services.terminals.running());
-            }
-            ThreadRequest::StopTerminal(id, reply) => {
-                let services = Arc::clone(&self.base.tool_services);
-                tokio::spawn(async move { reply.send(services.terminals.stop(id).await) });
-            }
-        }
-        ControlFlow::Continue(())
     }
 
     fn tool_request(&mut self, request: ToolRequest) {
@@ -290,15 +224,6 @@ impl SessionActor {
         };
         let event = EventInput::SessionEnd { reason: "other" };
         occasion.run_hooks(&event).await;
-    }
-
-    /// Starts these MCP servers in place of the current ones.
-    pub(crate) fn start_mcp_servers(&self, servers: Vec<McpServer>) {
-        let settings = self.settings();
-        let limits = &self.context.config.options.network_limits;
-        let policy = within_limits(&settings.sandbox_policy, limits);
-        let sandbox = SandboxState::of(&policy, &settings.cwd);
-        self.base.tool_services.mcp.start(servers, &sandbox);
     }
 
     pub(super) fn warn(&self, id: &str, message: String) {

@@ -6,6 +6,7 @@ use codex_protocol::GuardianAssessmentEvent;
 use futures::FutureExt;
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use super::review_state::ReviewedAction;
 use crate::approval_review::{
     Action, Reviewer, ReviewerKey, ReviewerSlot, config_of_reviewer, judge, question,
@@ -75,10 +76,21 @@ impl SessionActor {
         let reviewer = Reviewer::new(key, thread, events, ends_thread);
         Ok(Box::new(reviewer))
     }
+}
 
-    /// The user allows an action that was denied: the same action may happen once, and the model is told.
-    pub(super) fn allow_denied(&mut self, event: GuardianAssessmentEvent) {
-        if let Some(reviews) = &mut self.reviews {
+/// Allows an action that automatic review denied: the same action may happen once, and the model is told.
+#[derive(Debug)]
+pub struct AllowDenied(
+    /// The event of the denial.
+    pub Box<GuardianAssessmentEvent>,
+);
+
+impl ThreadCall for AllowDenied {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        let event = self.0;
+        if let Some(reviews) = &mut session.reviews {
             reviews.allow(&event.turn_id, &event.id);
         }
         let action = event.action.unwrap_or_default();
@@ -86,6 +98,6 @@ impl SessionActor {
             "The user was told why automatic review denied the following action, and allows it now, once. If it is still \
              needed, do it again exactly as it was. Nothing else is allowed by this.\n{action:#}"
         );
-        self.add_notice(developer_message([text]));
+        session.add_notice(developer_message([text]));
     }
 }

@@ -1,18 +1,25 @@
 //! What the context of the thread is made of, while a turn runs and while none does.
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use super::state::TurnOverrides;
 use crate::history::{ContextSnapshot, Conversation};
 use crate::turn::TurnScope;
 
-impl SessionActor {
-    /// The context as it is, or as the last request of the running turn had it.
-    pub(super) fn context_snapshot(&mut self) -> Option<ContextSnapshot> {
-        if self.running().is_some() {
-            return self.context.last_request.lock().clone();
+/// Replies what the context of the model is made of: while a turn runs, as of its last request.
+#[derive(Debug)]
+pub struct ReadContext;
+
+impl ThreadCall for ReadContext {
+    type Reply = Option<ContextSnapshot>;
+
+    async fn run(self, session: &mut SessionActor) -> Self::Reply {
+        if session.running().is_some() {
+            return session.context.last_request.lock().clone();
         }
-        let scope = self.new_turn("", TurnOverrides::default());
-        self.idle()
+        let scope = session.new_turn("", TurnOverrides::default());
+        session
+            .idle()
             .map(|conversation| snapshot_of(&scope, conversation))
     }
 }

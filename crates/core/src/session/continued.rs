@@ -3,20 +3,48 @@
 use std::path::PathBuf;
 
 use codex_protocol::{ThreadSettings, ThreadSettingsPatch, TurnContext, Update};
+use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use super::state::TurnOverrides;
-use crate::thread::{SettingsError, StartTurnError, TaskKind, TurnContinuation};
+use crate::ports::SessionInput;
+use crate::thread::{SettingsError, StartTurnError, TaskKind};
 use crate::turn::{TurnScope, run_continued};
 
+/// Continues the turn that had not ended when the process of the thread did. Replies before it goes on.
+#[derive(Debug)]
+pub struct ContinueTurn {
+    /// The turn.
+    pub turn: String,
+    /// What differs from the settings that it had.
+    pub settings: Box<ThreadSettingsPatch>,
+    /// Gets whether it is continued.
+    pub reply: oneshot::Sender<Result<(), StartTurnError>>,
+}
+
+impl ThreadCall for ContinueTurn {
+    type Reply = ();
+
+    fn observed(&self) -> Option<SessionInput> {
+        Some(SessionInput::Continue {
+            turn: self.turn.clone(),
+            settings: self.settings.clone(),
+        })
+    }
+
+    async fn run(self, session: &mut SessionActor) {
+        session.continue_turn(self).await;
+    }
+}
+
 impl SessionActor {
-    /// Replies before the turn goes on.
-    pub(super) async fn continue_turn(&mut self, request: TurnContinuation) {
-        let TurnContinuation {
+    async fn continue_turn(&mut self, call: ContinueTurn) {
+        let ContinueTurn {
             turn,
             settings,
             reply,
-        } = request;
+        } = call;
         let scope = match self.scope_of_unfinished(&turn, *settings) {
             Ok(scope) => scope,
             Err(error) => return drop(reply.send(Err(error))),

@@ -12,19 +12,32 @@ use codex_realtime::ConversationInputs;
 use codex_rollout::{ClaimError, RolloutWriteError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{oneshot, watch};
 
+use super::approval_review::AllowDenied;
+use super::call::{CallQueue, ThreadCall};
+use super::context_snapshot::ReadContext;
+use super::continued::ContinueTurn;
+use super::mcp_servers::ReplaceMcpServers;
+use super::notices::InjectItems;
+use super::operations::Submit;
+use super::pins::{AddPin, ListPins, RemovePin, SetPins};
+use super::realtime::{ReadRealtimeInputs, StartRealtime, StopRealtime};
+use super::settings::UpdateSettings;
+use super::start_turn::StartTurn;
+use super::steer::Steer;
+use super::team::TakeMail;
+use super::terminals::{ListTerminals, StopTerminal};
 use crate::config::{McpServer, RealtimeStart};
 use crate::events::Emitter;
-use crate::history::{ContextSnapshot, user_message, wrapped_pin};
+use crate::history::ContextSnapshot;
 use crate::input::TurnInput;
 use crate::mcp::{McpServers, RequiredServersFailed};
 use crate::ports::Ids;
 use crate::thread::{
-    AgentSession, BackgroundTerminal, McpServerUnavailable, NewPin, NewTurn, PinError, Sample,
-    SampleError, SampleRequest, SessionEnd, SettingsError, StartTurnError, SteerError,
-    SteerRequest, ThreadClosed, ThreadRequest, TurnContinuation, TurnSettingsError,
-    TurnSettingsPatch,
+    AgentSession, BackgroundTerminal, McpServerUnavailable, NewTurn, PinError, Sample, SampleError,
+    SampleRequest, SessionEnd, SettingsError, StartTurnError, SteerError, ThreadClosed,
+    TurnSettingsError, TurnSettingsPatch,
 };
 use crate::timeout_pauses::TimeoutPauses;
 
@@ -33,7 +46,7 @@ use crate::timeout_pauses::TimeoutPauses;
 pub struct Thread {
     pub(crate) id: ThreadId,
     pub(crate) path: Option<Arc<Path>>,
-    pub(crate) requests: mpsc::Sender<Box<ThreadRequest>>,
+    pub(crate) calls: CallQueue,
     pub(crate) settings: watch::Receiver<Arc<ThreadSettings>>,
     pub(crate) ids: Arc<dyn Ids>,
     pub(crate) emitter: Emitter,
@@ -123,13 +136,34 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn submit_as(&self, submission: Submission) -> Result<(), ThreadClosed> {
-        let request = ThreadRequest::Submission(Box::new(submission));
-        self.send(request).await
+        self.tell(Submit(submission)).await
     }
 
-    async fn send(&self, request: ThreadRequest) -> Result<(), ThreadClosed> {
-        let sent = self.requests.send(Box::new(request)).await;
-        sent.map_err(|_| ThreadClosed)
+    /// Asks the session for something; waits while the queue is full.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn call<C: ThreadCall>(&self, call: C) -> Result<C::Reply, ThreadClosed> {
+        self.calls.call(call).await
+    }
+
+    /// The same for a call that replies through a sender in itself.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn ask<C: ThreadCall<Reply = ()>, R>(
+        &self,
+        call: impl FnOnce(oneshot::Sender<R>) -> C,
+    ) -> Result<R, ThreadClosed> {
+        self.calls.ask(call).await
+    }
+
+    /// Asks the session for something whose reply nobody needs; waits while the queue is full.
+    ///
+    /// # Errors
+    /// The thread is closed.
+    pub async fn tell(&self, call: impl ThreadCall) -> Result<(), ThreadClosed> {
+        self.calls.tell(call).await
     }
 
     /// Prevents other processes from writing the thread. Without it, submissions may be refused.
@@ -161,8 +195,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn set_mcp_servers(&self, servers: Vec<McpServer>) -> Result<(), ThreadClosed> {
-        let request = ThreadRequest::McpServers(servers);
-        self.send(request).await
+        self.tell(ReplaceMcpServers(servers)).await
     }
 
     /// Adds items to what the model sees: at once, or before the next request of the running turn. Until then they are kept
@@ -171,9 +204,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn inject(&self, items: Vec<ResponseItem>) -> Result<(), ThreadClosed> {
-        let (reply, answer) = oneshot::channel();
-        self.send(ThreadRequest::Inject(items, reply)).await?;
-        answer.await.map_err(|_| ThreadClosed)
+        self.call(InjectItems(items)).await
     }
 
     /// What the context of the model is made of: while a turn runs, as of its last request.
@@ -181,9 +212,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn context(&self) -> Result<ContextSnapshot, ThreadClosed> {
-        let (reply, answer) = oneshot::channel();
-        self.send(ThreadRequest::Context(reply)).await?;
-        answer.await.map_err(|_| ThreadClosed)
+        self.call(ReadContext).await?.ok_or(ThreadClosed)
     }
 
     /// What is pinned.
@@ -191,9 +220,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn pins(&self) -> Result<Vec<ThreadPin>, ThreadClosed> {
-        let (reply, answer) = oneshot::channel();
-        self.send(ThreadRequest::Pins(reply)).await?;
-        answer.await.map_err(|_| ThreadClosed)
+        self.call(ListPins).await
     }
 
     /// Pins a text, which may be that of an item. The model gets a text that is of none at once.
@@ -201,19 +228,8 @@ impl Thread {
     /// # Errors
     /// The text is too long, there are too many, or the thread cannot be written.
     pub async fn pin(&self, text: String, item_id: Option<String>) -> Result<ThreadPin, PinError> {
-        let (reply, answer) = oneshot::channel();
-        let is_text = item_id.is_none();
-        let new = NewPin { text, item_id };
-        let closed = |_| PinError::Closed;
-        self.send(ThreadRequest::Pin(new, reply))
-            .await
-            .map_err(closed)?;
-        let (pin, is_new) = answer.await.map_err(|_| PinError::Closed)??;
-        if is_new && is_text {
-            let message = user_message([wrapped_pin(&pin.text)]);
-            self.inject(vec![message]).await.map_err(closed)?;
-        }
-        Ok(pin)
+        let added = self.call(AddPin { text, item_id }).await;
+        added.map_err(|_| PinError::Closed)?
     }
 
     /// Takes a pin away.
@@ -221,10 +237,8 @@ impl Thread {
     /// # Errors
     /// There is none with this id, or the thread cannot be written.
     pub async fn unpin(&self, id: String) -> Result<(), PinError> {
-        let (reply, answer) = oneshot::channel();
-        let request = ThreadRequest::Unpin(id, reply);
-        self.send(request).await.map_err(|_| PinError::Closed)?;
-        answer.await.map_err(|_| PinError::Closed)?
+        let removed = self.call(RemovePin { id }).await;
+        removed.map_err(|_| PinError::Closed)?
     }
 
     /// Pins exactly these texts, as a recorded session had them. Nothing is told to the model.
@@ -232,9 +246,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn set_pins(&self, pins: Vec<ThreadPin>) -> Result<(), ThreadClosed> {
-        let (reply, answer) = oneshot::channel();
-        self.send(ThreadRequest::SetPins(pins, reply)).await?;
-        answer.await.map_err(|_| ThreadClosed)
+        self.call(SetPins(pins)).await
     }
 
     /// The commands that run in the background.
@@ -242,10 +254,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn background_terminals(&self) -> Result<Vec<BackgroundTerminal>, ThreadClosed> {
-        let (reply, answer) = oneshot::channel();
-        let request = ThreadRequest::Terminals(reply);
-        self.send(request).await?;
-        answer.await.map_err(|_| ThreadClosed)
+        self.call(ListTerminals).await
     }
 
     /// Stops one of them and waits for its end. Returns false if there is none with this id.
@@ -253,10 +262,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn stop_terminal(&self, id: i32) -> Result<bool, ThreadClosed> {
-        let (reply, answer) = oneshot::channel();
-        let request = ThreadRequest::StopTerminal(id, reply);
-        self.send(request).await?;
-        answer.await.map_err(|_| ThreadClosed)
+        self.ask(|reply| StopTerminal { id, reply }).await
     }
 
     /// Asks the model once with the context of the thread, at the end of the turn if one runs. Neither the
@@ -269,15 +275,12 @@ impl Thread {
         prompt: String,
         effort: Option<ReasoningEffort>,
     ) -> Result<Sample, SampleError> {
-        let (reply, answer) = oneshot::channel();
-        let request = ThreadRequest::Sample(SampleRequest {
+        let sample = self.ask(|reply| SampleRequest {
             prompt,
             effort,
             reply,
         });
-        let sent = self.send(request).await;
-        sent.map_err(|_| SampleError::Closed)?;
-        answer.await.map_err(|_| SampleError::Closed)?
+        sample.await.map_err(|_| SampleError::Closed)?
     }
 
     /// Allows an action that automatic review denied, once. The event is that of the denial.
@@ -285,7 +288,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn allow_denied(&self, event: GuardianAssessmentEvent) -> Result<(), ThreadClosed> {
-        self.send(ThreadRequest::AllowDenied(Box::new(event))).await
+        self.tell(AllowDenied(Box::new(event))).await
     }
 
     /// Whether the thread can have realtime conversations.
@@ -299,8 +302,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn start_realtime(&self, start: RealtimeStart) -> Result<(), ThreadClosed> {
-        self.send(ThreadRequest::StartRealtime(Box::new(start)))
-            .await
+        self.tell(StartRealtime(Box::new(start))).await
     }
 
     /// The inputs of the realtime conversation. Without one, an error is emitted.
@@ -308,9 +310,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn realtime_inputs(&self) -> Result<Option<ConversationInputs>, ThreadClosed> {
-        let (reply, answer) = oneshot::channel();
-        self.send(ThreadRequest::RealtimeInputs(reply)).await?;
-        answer.await.map_err(|_| ThreadClosed)
+        self.call(ReadRealtimeInputs).await
     }
 
     /// Ends the realtime conversation. An event follows, also if there is none.
@@ -318,7 +318,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn stop_realtime(&self) -> Result<(), ThreadClosed> {
-        self.send(ThreadRequest::StopRealtime).await
+        self.tell(StopRealtime).await
     }
 
     /// Creates the file of a thread that has none yet. Returns once it is on the disk.
@@ -362,11 +362,8 @@ impl Thread {
         &self,
         patch: ThreadSettingsPatch,
     ) -> Result<Arc<ThreadSettings>, SettingsError> {
-        let (reply, answer) = oneshot::channel();
-        let request = ThreadRequest::UpdateSettings(Box::new(patch), reply);
-        let sent = self.send(request).await;
-        sent.map_err(|_| SettingsError::Closed)?;
-        answer.await.map_err(|_| SettingsError::Closed)?
+        let updated = self.call(UpdateSettings(Box::new(patch))).await;
+        updated.map_err(|_| SettingsError::Closed)?
     }
 
     /// Changes settings of a running turn from its next request to the model on. Returns whether that turn runs.
@@ -374,11 +371,8 @@ impl Thread {
     /// # Errors
     /// Nothing is changed.
     pub async fn change_turn(&self, patch: TurnSettingsPatch) -> Result<bool, TurnSettingsError> {
-        let (reply, answer) = oneshot::channel();
-        let request = ThreadRequest::ChangeTurn(Box::new(patch), reply);
-        let sent = self.send(request).await;
-        sent.map_err(|_| TurnSettingsError::Closed)?;
-        answer.await.map_err(|_| TurnSettingsError::Closed)?
+        let changed = self.call(patch).await;
+        changed.map_err(|_| TurnSettingsError::Closed)?
     }
 
     /// Starts a turn, or gives its input to the running one. Returns the id of the turn that got the input.
@@ -387,11 +381,8 @@ impl Thread {
     /// # Errors
     /// No turn starts and nothing is changed.
     pub async fn start_turn(&self, turn: NewTurn) -> Result<String, StartTurnError> {
-        let (reply, answer) = oneshot::channel();
-        let request = ThreadRequest::StartTurn(Box::new(turn), reply);
-        let sent = self.send(request).await;
-        sent.map_err(|_| StartTurnError::Closed)?;
-        answer.await.map_err(|_| StartTurnError::Closed)?
+        let started = self.ask(|reply| StartTurn { turn, reply }).await;
+        started.map_err(|_| StartTurnError::Closed)?
     }
 
     /// Continues the turn that had not ended when the process of the thread did. `settings` are what differs from the
@@ -404,15 +395,12 @@ impl Thread {
         turn: String,
         settings: ThreadSettingsPatch,
     ) -> Result<(), StartTurnError> {
-        let (reply, answer) = oneshot::channel();
-        let request = ThreadRequest::ContinueTurn(TurnContinuation {
+        let continued = self.ask(|reply| ContinueTurn {
             turn,
             settings: Box::new(settings),
             reply,
         });
-        let sent = self.send(request).await;
-        sent.map_err(|_| StartTurnError::Closed)?;
-        answer.await.map_err(|_| StartTurnError::Closed)?
+        continued.await.map_err(|_| StartTurnError::Closed)?
     }
 
     /// Gives input to the running turn and returns its id.
@@ -424,15 +412,9 @@ impl Thread {
         expected: Option<String>,
         input: impl Into<TurnInput>,
     ) -> Result<String, SteerError> {
-        let (reply, answer) = oneshot::channel();
-        let request = ThreadRequest::Steer(SteerRequest {
-            expected,
-            input: input.into(),
-            reply,
-        });
-        let sent = self.send(request).await;
-        sent.map_err(|_| SteerError::Closed)?;
-        answer.await.map_err(|_| SteerError::Closed)?
+        let input = input.into();
+        let steered = self.call(Steer { expected, input }).await;
+        steered.map_err(|_| SteerError::Closed)?
     }
 }
 
@@ -454,13 +436,11 @@ impl AgentSession for Thread {
     }
 
     fn try_submit(&self, submission: Submission) -> bool {
-        let request = ThreadRequest::Submission(Box::new(submission));
-        self.requests.try_send(Box::new(request)).is_ok()
+        self.calls.try_tell(Submit(submission))
     }
 
     fn try_wake(&self) -> bool {
-        let request = Box::new(ThreadRequest::AgentMail);
-        self.requests.try_send(request).is_ok()
+        self.calls.try_tell(TakeMail)
     }
 
     fn start_turn(&self, turn: NewTurn) -> BoxFuture<'_, Result<String, String>> {
@@ -469,12 +449,12 @@ impl AgentSession for Thread {
     }
 
     fn has_ended(&self) -> bool {
-        self.requests.is_closed()
+        self.calls.is_closed()
     }
 
     fn end(&self) -> SessionEnd {
-        let requests = self.requests.clone();
-        async move { requests.closed().await }.boxed().shared()
+        let calls = self.calls.clone();
+        async move { calls.closed().await }.boxed().shared()
     }
 }
 

@@ -9,9 +9,28 @@ use std::sync::Arc;
 use codex_protocol::ResponseItem;
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use crate::history::Recorder;
 use crate::input::{HiddenItem, Input, SavedInput, TurnInput};
+use crate::ports::SessionInput;
 use crate::thread::TaskKind;
+
+/// Adds items to what the model sees, without a turn: at once, or before the next request of the running turn. Replies once they
+/// are recorded or kept on disk.
+#[derive(Debug)]
+pub struct InjectItems(pub Vec<ResponseItem>);
+
+impl ThreadCall for InjectItems {
+    type Reply = ();
+
+    fn observed(&self) -> Option<SessionInput> {
+        Some(SessionInput::Context(self.0.clone()))
+    }
+
+    async fn run(self, session: &mut SessionActor) {
+        session.inject(self.0);
+    }
+}
 
 impl SessionActor {
     /// Adds an item for the model, now or when the running task is over.

@@ -9,16 +9,49 @@ use codex_protocol::{
 };
 use codex_rollout::LineKind;
 
-use super::actor::{MAX_QUEUED_REQUESTS, SessionActor};
+use super::actor::{MAX_WAITING, SessionActor};
+use super::call::ThreadCall;
 use super::state::{QueuedTurn, TurnOverrides};
 use crate::config::RealtimeStart;
-use crate::input::{Input, SavedContent, SavedInput, TurnInput};
+use crate::input::{Input, TurnInput};
+use crate::ports::SessionInput;
 use crate::questions::{QuestionAnswer, QuestionKey};
-use crate::thread::{
-    NewTurn, SettingsError, StartTurnError, SteerError, SteerRequest, TaskKind, TurnReply,
-};
+use crate::thread::{SettingsError, TaskKind};
 use crate::tools::TypedCommand;
 use crate::turn::run_compaction;
+
+/// Carries out an operation of a submission. What comes of it are events.
+#[derive(Debug)]
+pub(crate) struct Submit(pub(crate) Submission);
+
+impl ThreadCall for Submit {
+    type Reply = ();
+
+    fn observed(&self) -> Option<SessionInput> {
+        is_input(&self.0.op).then(|| SessionInput::Submission(Box::new(self.0.clone())))
+    }
+
+    async fn run(self, session: &mut SessionActor) {
+        session.carry_out(self.0).await;
+    }
+}
+
+/// Whether an operation changes what the model is sent.
+fn is_input(op: &Op) -> bool {
+    !matches!(
+        op,
+        Op::Shutdown
+            | Op::AddToHistory { .. }
+            | Op::GetHistoryEntryRequest { .. }
+            | Op::ListSkills { .. }
+            | Op::SetThreadName { .. }
+            | Op::CleanBackgroundTerminals
+            | Op::RealtimeConversationStart { .. }
+            | Op::RealtimeConversationAudio { .. }
+            | Op::RealtimeConversationText { .. }
+            | Op::RealtimeConversationClose
+    )
+}
 
 /// Whether an operation writes the thread, which only one process may do at a time.
 fn writes(op: &Op) -> bool {
@@ -35,7 +68,7 @@ fn writes(op: &Op) -> bool {
 }
 
 /// Where the input of a turn goes.
-enum InputPlace {
+pub(super) enum InputPlace {
     /// Into the turn of this id.
     Running(String),
     /// It waits for the end of a task that takes no input.
@@ -45,7 +78,7 @@ enum InputPlace {
 }
 
 impl SessionActor {
-    pub(super) async fn carry_out(&mut self, submission: Submission) {
+    async fn carry_out(&mut self, submission: Submission) {
         let Submission { id, op, .. } = submission;
         if writes(&op)
             && let Err(error) = self.context.emitter.claim()
@@ -134,7 +167,7 @@ impl SessionActor {
             }
             Op::RealtimeConversationText { text } => self.realtime_text(&id, text),
             Op::RealtimeConversationClose => self.stop_realtime(&id),
-            Op::Shutdown => {}
+            Op::Shutdown => self.is_shut_down = true,
             other => self.not_there(&id, &other),
         }
     }
@@ -165,103 +198,6 @@ impl SessionActor {
         };
         self.begin_or_steer(id, turn.items.into(), overrides, turn.last_response_id)
             .await;
-    }
-
-    /// Replies once it is certain where the input goes, and only then lets the turn begin: its first
-    /// steps take longer than all that a client waits for.
-    pub(super) async fn start_turn(&mut self, turn: NewTurn, reply: TurnReply) {
-        let id = turn.id.clone();
-        let accepted = self.accept_turn(turn);
-        let placed = accepted.map(|(mut input, own)| {
-            let running = self.running_regular();
-            self.save_input(running.as_deref().unwrap_or(&id), &mut input);
-            let mut placed = self.place_input(&id, input, own, None);
-            // The running turn takes no more input: the copy is that of another turn.
-            if let (InputPlace::NewTurn(begins), Some(_)) = (&mut placed, running) {
-                let before = begins.0.saved.take();
-                self.save_input(&id, &mut begins.0);
-                if let Some(before) = before {
-                    before.end();
-                }
-            }
-            placed
-        });
-        let (active, begins) = match placed {
-            Ok(InputPlace::Running(active)) => (Ok(active), None),
-            Ok(InputPlace::Queued) => (Ok(id.clone()), None),
-            Ok(InputPlace::NewTurn(begins)) => (Ok(id.clone()), Some(*begins)),
-            Err(error) => (Err(error), None),
-        };
-        let _ = reply.send(active);
-        if let Some((input, own)) = begins {
-            self.begin(&id, input, own).await;
-        }
-    }
-
-    /// The id of the running turn that takes input.
-    fn running_regular(&self) -> Option<String> {
-        let running = self.running()?;
-        let takes_input = running.kind == TaskKind::Regular;
-        takes_input.then(|| running.scope.settings.id.to_string())
-    }
-
-    /// Keeps accepted input on disk until the file of the thread has it. What cannot be kept is taken all the same.
-    fn save_input(&self, turn: &str, input: &mut TurnInput) {
-        if input.is_of_client() && !input.is_kept {
-            self.save(turn, input);
-        }
-    }
-
-    pub(super) fn save(&self, turn: &str, input: &mut TurnInput) {
-        let emitter = &self.context.emitter;
-        let now = self.context.clock.now();
-        let log = emitter.with_log(|log| (log.path().to_owned(), log.waiting_lines(now)));
-        let Some((file, beginning)) = log else {
-            return;
-        };
-        let content = SavedContent {
-            thread: emitter.thread().clone(),
-            turn: turn.to_owned(),
-            item: self.context.ids.item(),
-            file,
-            beginning: beginning.and_then(|lines| String::from_utf8(lines).ok()),
-            input: (&*input).into(),
-        };
-        let home = &self.context.config.services.threads_home;
-        match SavedInput::save(home, &content) {
-            Ok(saved) => {
-                emitter.with_log(|log| log.synchronise_soon(saved.path()));
-                input.saved = Some(Arc::new(saved));
-            }
-            Err(error) => tracing::warn!(%error, "an accepted input is not saved before its turn"),
-        }
-    }
-
-    /// If settings are not allowed, the turn runs with the old ones and fails.
-    fn accept_turn(&mut self, turn: NewTurn) -> Result<(TurnInput, TurnOverrides), StartTurnError> {
-        let claimed = self.context.emitter.claim();
-        claimed.map_err(|error| StartTurnError::Claimed(error.to_string()))?;
-        if turn.input.is_empty() && !turn.may_be_empty {
-            return Err(StartTurnError::Empty);
-        }
-        let refused = match self.change_settings(turn.settings) {
-            Ok(_) => None,
-            Err(error) if self.running().is_none() => Some(error.to_string()),
-            Err(error) => return Err(StartTurnError::Settings(error)),
-        };
-        for item in turn.context {
-            self.add_notice(item);
-        }
-        let overrides = TurnOverrides {
-            schema: turn.output_schema,
-            service_tier: turn.service_tier,
-            root_turn_id: turn.root_turn_id,
-            limits: turn.limits,
-            metadata: turn.metadata,
-            refused,
-            ..TurnOverrides::default()
-        };
-        Ok((turn.input, overrides))
     }
 
     /// Starts a turn, or gives the input to the running one. For clients of the queue protocol it always starts one.
@@ -298,7 +234,7 @@ impl SessionActor {
 
     /// Puts the input where it belongs, unless it begins a turn. What goes on from an earlier response is
     /// not for the turn that runs.
-    fn place_input(
+    pub(super) fn place_input(
         &mut self,
         id: &str,
         input: TurnInput,
@@ -308,7 +244,7 @@ impl SessionActor {
         let busy = self
             .running()
             .is_some_and(|running| running.kind != TaskKind::Regular);
-        if busy && self.queued_turns.len() < MAX_QUEUED_REQUESTS {
+        if busy && self.queued_turns.len() < MAX_WAITING {
             self.queued_turns.push_back(QueuedTurn {
                 id: id.to_owned(),
                 input,
@@ -346,40 +282,6 @@ impl SessionActor {
         }) = self.queued_turns.pop_front()
         {
             self.begin_or_steer(id, input, overrides, None).await;
-        }
-    }
-
-    pub(super) fn steer(&mut self, steer: SteerRequest) {
-        let answer = self.try_steer(steer.expected, steer.input);
-        let _ = steer.reply.send(answer);
-    }
-
-    fn try_steer(
-        &mut self,
-        expected: Option<String>,
-        mut input: TurnInput,
-    ) -> Result<String, SteerError> {
-        if input.is_empty() {
-            return Err(SteerError::Empty);
-        }
-        let running = self.running().ok_or(SteerError::NoTurn)?;
-        let active = running.scope.settings.id.to_string();
-        if let Some(expected) = expected.filter(|expected| *expected != active) {
-            return Err(SteerError::OtherTurn { expected, active });
-        }
-        if running.kind != TaskKind::Regular {
-            return Err(SteerError::NotSteerable(running.kind));
-        }
-        self.save_input(&active, &mut input);
-        let saved = input.saved.clone();
-        match self.put_into_turn(Input::User(Box::new(input))) {
-            Ok(_) => Ok(active),
-            Err(_) => {
-                if let Some(saved) = saved {
-                    saved.end();
-                }
-                Err(SteerError::NoTurn)
-            }
         }
     }
 

@@ -5,9 +5,11 @@ use codex_protocol::{ThreadPin, ThreadPins};
 use codex_rollout::LineKind;
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use crate::history::truncate::tokens_of;
+use crate::history::{user_message, wrapped_pin};
 use crate::ports::SessionInput;
-use crate::thread::{NewPin, PinError};
+use crate::thread::PinError;
 
 /// Limits on pins: bytes of one, bytes of all, and their number.
 const MAX_TEXT: usize = 8_000;
@@ -17,13 +19,73 @@ const MAX_PINS: usize = 100;
 /// What part of the window of the model they may take.
 const WINDOW_SHARE: i64 = 4;
 
-impl SessionActor {
-    pub(super) fn pins(&self) -> Vec<ThreadPin> {
-        self.context.pins.lock().clone()
-    }
+/// Replies what is pinned.
+#[derive(Debug)]
+pub struct ListPins;
 
+impl ThreadCall for ListPins {
+    type Reply = Vec<ThreadPin>;
+
+    async fn run(self, session: &mut SessionActor) -> Self::Reply {
+        session.context.pins.lock().clone()
+    }
+}
+
+/// Pins a text. The model gets one that is of no item at once.
+#[derive(Debug)]
+pub struct AddPin {
+    /// The text.
+    pub text: String,
+    /// The item that it is the text of.
+    pub item_id: Option<String>,
+}
+
+impl ThreadCall for AddPin {
+    type Reply = Result<ThreadPin, PinError>;
+
+    async fn run(self, session: &mut SessionActor) -> Self::Reply {
+        let is_text = self.item_id.is_none();
+        let (pin, is_new) = session.pin(self)?;
+        if is_new && is_text {
+            let message = vec![user_message([wrapped_pin(&pin.text)])];
+            session.observe(|| Some(SessionInput::Context(message.clone())));
+            session.inject(message);
+        }
+        Ok(pin)
+    }
+}
+
+/// Takes a pin away. What the history has of it stays until the next compaction.
+#[derive(Debug)]
+pub struct RemovePin {
+    /// Its id.
+    pub id: String,
+}
+
+impl ThreadCall for RemovePin {
+    type Reply = Result<(), PinError>;
+
+    async fn run(self, session: &mut SessionActor) -> Self::Reply {
+        session.unpin(&self.id)
+    }
+}
+
+/// Pins exactly these texts, as a recorded session had them. The model is not told.
+#[derive(Debug)]
+pub struct SetPins(pub Vec<ThreadPin>);
+
+impl ThreadCall for SetPins {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        session.log_pins(&self.0);
+        *session.context.pins.lock() = self.0;
+    }
+}
+
+impl SessionActor {
     /// Pins a text. One that is pinned already stays what it is. Returns whether it is new.
-    pub(super) fn pin(&self, new: NewPin) -> Result<(ThreadPin, bool), PinError> {
+    fn pin(&self, new: AddPin) -> Result<(ThreadPin, bool), PinError> {
         let text = new.text.trim();
         if text.is_empty() {
             return Err(PinError::Empty);
@@ -61,8 +123,7 @@ impl SessionActor {
         Ok((pin, true))
     }
 
-    /// Takes a pin away. What the history has of it stays until the next compaction.
-    pub(super) fn unpin(&self, id: &str) -> Result<(), PinError> {
+    fn unpin(&self, id: &str) -> Result<(), PinError> {
         let mut pins = self.context.pins.lock();
         let found = pins.iter().position(|pin| pin.id == id);
         let found = found.ok_or_else(|| PinError::Missing(id.to_owned()))?;
@@ -75,17 +136,9 @@ impl SessionActor {
         Ok(())
     }
 
-    /// Pins exactly these texts.
-    pub(super) fn set_pins(&self, pins: Vec<ThreadPin>) {
-        self.log_pins(&pins);
-        *self.context.pins.lock() = pins;
-    }
-
     fn log_pins(&self, pins: &[ThreadPin]) {
         let pins = pins.to_vec();
-        if let Some(observer) = self.context.emitter.observer() {
-            observer.input(&SessionInput::Pins(pins.clone()));
-        }
+        self.observe(|| Some(SessionInput::Pins(pins.clone())));
         self.context
             .emitter
             .log(LineKind::Pins, &ThreadPins { pins });

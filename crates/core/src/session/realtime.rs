@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use super::realtime_state::ActiveRealtime;
 use super::realtime_task::RealtimeTask;
 use crate::config::{RealtimeStart, RealtimeThread};
@@ -15,6 +16,45 @@ use crate::events::{MAX_TURN_OUTPUTS, TurnOutputListener};
 use crate::turn_settings::RealtimeMode;
 
 const START_INSTRUCTIONS: &str = include_str!("../../prompts/realtime_start.md");
+
+/// Starts a conversation, in place of one that lasts. What comes of it are events.
+#[derive(Debug)]
+pub struct StartRealtime(pub Box<RealtimeStart>);
+
+impl ThreadCall for StartRealtime {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        let id = session.context.ids.submission();
+        session.start_realtime(id, *self.0);
+    }
+}
+
+/// Replies with the inputs of the conversation. Without one, an error is emitted.
+#[derive(Debug)]
+pub struct ReadRealtimeInputs;
+
+impl ThreadCall for ReadRealtimeInputs {
+    type Reply = Option<ConversationInputs>;
+
+    async fn run(self, session: &mut SessionActor) -> Self::Reply {
+        let id = session.context.ids.submission();
+        session.realtime_inputs(&id)
+    }
+}
+
+/// Ends the conversation. An event follows, also if there is none.
+#[derive(Debug)]
+pub struct StopRealtime;
+
+impl ThreadCall for StopRealtime {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        let id = session.context.ids.submission();
+        session.stop_realtime(&id);
+    }
+}
 
 impl SessionActor {
     /// Starts a conversation in place of one that lasts. Returns at once.
@@ -50,7 +90,7 @@ impl SessionActor {
             thread,
             emitter,
             ids: Arc::clone(&self.context.ids),
-            session: self.own_requests.clone(),
+            session: self.own_calls.clone(),
             inputs: inputs.clone(),
             events,
             outputs,
@@ -100,16 +140,6 @@ impl SessionActor {
             }
         }
         self.context.emitter.listen(None);
-    }
-
-    /// The conversation with this number has ended by itself.
-    pub(super) fn realtime_ended(&mut self, number: u64) {
-        if let Some(state) = &mut self.realtime
-            && state.number == number
-        {
-            state.active = None;
-            self.context.emitter.listen(None);
-        }
     }
 
     /// Ends the conversation and waits for its end, which is soon: the task waits for nothing once it is stopped.

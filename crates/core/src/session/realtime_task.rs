@@ -15,15 +15,35 @@ use codex_realtime::{
     AgentResult, ConversationEnd, ConversationEvent, ConversationInputs, ConversationQueues,
     converse,
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
+use super::actor::SessionActor;
+use super::call::{ThreadCall, WeakCallQueue};
+use super::start_turn::StartTurn;
 use crate::config::{RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnavailable};
 use crate::events::{Emitter, TurnOutput, TurnOutputKind};
 use crate::input::TurnInput;
 use crate::ports::Ids;
-use crate::thread::{NewTurn, ThreadRequest};
+use crate::thread::NewTurn;
+
+/// The conversation with this number has ended by itself.
+#[derive(Debug)]
+struct RealtimeEnded(u64);
+
+impl ThreadCall for RealtimeEnded {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        if let Some(state) = &mut session.realtime
+            && state.number == self.0
+        {
+            state.active = None;
+            session.context.emitter.listen(None);
+        }
+    }
+}
 
 /// The task of one conversation.
 #[derive(Debug)]
@@ -35,7 +55,7 @@ pub(super) struct RealtimeTask {
     pub(super) thread: RealtimeThread,
     pub(super) emitter: Emitter,
     pub(super) ids: Arc<dyn Ids>,
-    pub(super) session: mpsc::WeakSender<Box<ThreadRequest>>,
+    pub(super) session: WeakCallQueue,
     pub(super) inputs: ConversationInputs,
     pub(super) events: mpsc::Receiver<ConversationEvent>,
     pub(super) outputs: mpsc::Receiver<TurnOutput>,
@@ -195,11 +215,11 @@ impl RealtimeTask {
             },
             ..NewTurn::default()
         };
-        let answer = self.ask(|reply| ThreadRequest::StartTurn(Box::new(turn), reply));
-        match answer.await {
-            Some(started) => started.map_err(|error| error.to_string()),
-            None => Err("the thread is closed".to_owned()),
-        }
+        let closed = || "the thread is closed".to_owned();
+        let session = self.session.upgrade().ok_or_else(closed)?;
+        let started = session.ask(|reply| StartTurn { turn, reply }).await;
+        let started = started.map_err(|_| closed())?;
+        started.map_err(|error| error.to_string())
     }
 
     /// Takes what a turn says, if it works on something delegated.
@@ -258,18 +278,9 @@ impl RealtimeTask {
     }
 
     async fn tell_session(&self) {
-        let number = self.number;
-        self.ask(|reply| ThreadRequest::RealtimeEnded(number, reply))
-            .await;
-    }
-
-    /// Asks the session. None if it has ended.
-    async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> ThreadRequest) -> Option<T> {
-        let (reply, answer) = oneshot::channel();
-        let session = self.session.upgrade()?;
-        session.send(Box::new(request(reply))).await.ok()?;
-        drop(session);
-        answer.await.ok()
+        if let Some(session) = self.session.upgrade() {
+            let _ = session.call(RealtimeEnded(self.number)).await;
+        }
     }
 }
 

@@ -6,25 +6,29 @@ use codex_model_client::{ModelError, ModelEvent, ModelRequest};
 use codex_protocol::ResponseItem;
 use futures::StreamExt;
 
-use super::actor::{MAX_QUEUED_REQUESTS, SessionActor};
+use super::actor::{MAX_WAITING, SessionActor};
+use super::call::ThreadCall;
 use super::state::TurnOverrides;
 use crate::history::user_message;
 use crate::ports::Model;
 use crate::thread::{Sample, SampleError, SampleRequest};
 use crate::turn::{RunningTurn, assistant_text, cut_off};
 
-impl SessionActor {
-    /// Asks the model now, or at the end of the running task.
-    pub(super) fn sample(&mut self, request: SampleRequest) {
-        if self.running().is_none() {
-            self.start_sample(request);
-        } else if self.samples.len() < MAX_QUEUED_REQUESTS {
-            self.samples.push(request);
+impl ThreadCall for SampleRequest {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        if session.running().is_none() {
+            session.start_sample(self);
+        } else if session.samples.len() < MAX_WAITING {
+            session.samples.push(self);
         } else {
-            let _ = request.reply.send(Err(SampleError::Busy));
+            let _ = self.reply.send(Err(SampleError::Busy));
         }
     }
+}
 
+impl SessionActor {
     /// Asks what waited for the end of a task.
     pub(super) fn start_samples(&mut self) {
         if self.running().is_none() {

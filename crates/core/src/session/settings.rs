@@ -5,9 +5,28 @@ use std::sync::Arc;
 use codex_protocol::{ThreadSettings, ThreadSettingsPatch};
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use super::state::TurnOverrides;
+use crate::ports::SessionInput;
 use crate::thread::SettingsError;
 use crate::turn::TurnScope;
+
+/// Changes settings from the next turn on: all of them, or none if an administrator does not allow one. A relative folder is
+/// resolved against that of the thread. Replies with the settings of the thread.
+#[derive(Debug)]
+pub struct UpdateSettings(pub Box<ThreadSettingsPatch>);
+
+impl ThreadCall for UpdateSettings {
+    type Reply = Result<Arc<ThreadSettings>, SettingsError>;
+
+    fn observed(&self) -> Option<SessionInput> {
+        Some(SessionInput::Settings(self.0.clone()))
+    }
+
+    async fn run(self, session: &mut SessionActor) -> Self::Reply {
+        session.change_settings(*self.0)
+    }
+}
 
 impl SessionActor {
     /// The current settings.

@@ -3,15 +3,25 @@
 use codex_model_client::FactsSource;
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use crate::thread::{TurnSettingsError, TurnSettingsPatch};
 use crate::turn::StepChange;
 use crate::turn_settings::with_overrides;
+
+/// Replies whether the turn runs. If it does not, nothing is changed.
+impl ThreadCall for TurnSettingsPatch {
+    type Reply = Result<bool, TurnSettingsError>;
+
+    async fn run(self, session: &mut SessionActor) -> Self::Reply {
+        session.change_turn(self)
+    }
+}
 
 impl SessionActor {
     /// Changes settings of the running task from its next request on. Returns whether the task is the one that is meant.
     ///
     /// The facts about both models must be known: what is assumed about a model is told the user when a turn begins.
-    pub(super) fn change_turn(&self, patch: TurnSettingsPatch) -> Result<bool, TurnSettingsError> {
+    fn change_turn(&self, patch: TurnSettingsPatch) -> Result<bool, TurnSettingsError> {
         if !self.context.config.options.features.step_model_switching {
             return Err(TurnSettingsError::Disabled);
         }

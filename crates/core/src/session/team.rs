@@ -7,6 +7,7 @@ use codex_protocol::{
 };
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use super::state::{RunningTask, TurnOverrides};
 use crate::agents::{
     AgentMail, AgentSource, AgentTree, Delivery, MailTurn, NewMember, Reservation, StartedMember,
@@ -18,6 +19,18 @@ use crate::ports::AgentResult;
 use crate::stored_thread::StoredLines;
 use crate::thread::TaskKind;
 use crate::thread_origin::ThreadOrigin;
+
+/// A message that asks for a turn is in the mailbox of the thread.
+#[derive(Debug)]
+pub(crate) struct TakeMail;
+
+impl ThreadCall for TakeMail {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        session.start_for_mail().await;
+    }
+}
 
 impl SessionActor {
     /// Starts an agent. It waits for its first task.

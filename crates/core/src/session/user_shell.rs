@@ -1,15 +1,15 @@
 //! Commands of the user: beside the running turn, or as a task of their own.
 
 use codex_protocol::{CodexErrorInfo, EventMsg, WarningEvent};
-use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use super::actor::SessionActor;
+use super::notices::InjectItems;
 use super::state::TurnOverrides;
 use crate::git;
 use crate::history::Conversation;
 use crate::input::Input;
-use crate::thread::{TaskKind, ThreadRequest};
+use crate::thread::TaskKind;
 use crate::tools::{ToolCall, ToolContext, ToolPayload, TypedCommand, run_user_shell};
 use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
 
@@ -29,17 +29,15 @@ impl SessionActor {
                 return scope.emitter().emit(warning);
             }
             // The turn continues meanwhile, and its next request contains the result; or that of the next turn.
-            let own_requests = self.own_requests.clone();
+            let own_calls = self.own_calls.clone();
             tokio::spawn(async move {
                 let context = context(&scope);
                 let record = run_user_shell(&context, &command, &scope.stop).await;
                 if let Err(Input::Note(record)) =
                     scope.input_queue.put(Input::Note(Box::new(record)))
-                    && let Some(requests) = own_requests.upgrade()
+                    && let Some(session) = own_calls.upgrade()
                 {
-                    let (reply, _) = oneshot::channel();
-                    let late = ThreadRequest::Inject(vec![*record], reply);
-                    let _ = requests.send(Box::new(late)).await;
+                    let _ = session.tell(InjectItems(vec![*record])).await;
                 }
             });
             return;

@@ -6,9 +6,6 @@ mod requests;
 pub(crate) use agent_thread::{AgentSession, AgentThread, SessionEnd};
 pub use requests::{
     BackgroundTerminal, McpServerUnavailable, NewTurn, PinError, Sample, SampleError,
-    SettingsError, StartTurnError, SteerError, TaskKind, ThreadClosed, TurnPlace,
+    SampleRequest, SettingsError, StartTurnError, SteerError, TaskKind, ThreadClosed, TurnPlace,
     TurnSettingsError, TurnSettingsPatch,
-};
-pub(crate) use requests::{
-    NewPin, SampleRequest, SteerRequest, ThreadRequest, TurnContinuation, TurnReply,
 };

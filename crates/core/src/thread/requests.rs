@@ -1,85 +1,18 @@
-//! The requests that a session takes from the handle of its thread, and their errors.
+//! What is asked of a session, as data, and why it is refused.
 
 use std::collections::BTreeMap;
-
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use codex_model_client::ModelError;
 use codex_protocol::{
-    ApprovalsReviewer, EnvironmentChoice, GuardianAssessmentEvent, ReasoningEffort,
-    ReasoningSummary, ResponseItem, ServiceTier, Submission, ThreadPin, ThreadSettings,
-    ThreadSettingsPatch, TokenUsage, UsageLimits,
+    ApprovalsReviewer, EnvironmentChoice, ReasoningEffort, ReasoningSummary, ResponseItem,
+    ServiceTier, ThreadSettingsPatch, TokenUsage, UsageLimits,
 };
-use codex_realtime::ConversationInputs;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::config::{McpServer, NotAllowed, RealtimeStart};
-use crate::history::ContextSnapshot;
+use crate::config::NotAllowed;
 use crate::input::TurnInput;
-
-/// A request to the session of a thread.
-#[derive(Debug)]
-pub(crate) enum ThreadRequest {
-    Submission(Box<Submission>),
-    /// Gives more input to the running turn.
-    Steer(SteerRequest),
-    /// Starts a turn, or gives its input to the running one.
-    StartTurn(Box<NewTurn>, TurnReply),
-    /// Continues the turn that had not ended when the process of the thread did.
-    ContinueTurn(TurnContinuation),
-    /// Changes settings from the next turn on.
-    UpdateSettings(
-        Box<ThreadSettingsPatch>,
-        oneshot::Sender<Result<Arc<ThreadSettings>, SettingsError>>,
-    ),
-    /// Changes settings of a running turn. Replies whether it runs.
-    ChangeTurn(
-        Box<TurnSettingsPatch>,
-        oneshot::Sender<Result<bool, TurnSettingsError>>,
-    ),
-    /// Replaces the MCP servers when the next turn starts.
-    McpServers(Vec<McpServer>),
-    /// Adds items to what the model sees, without a turn. Replies once they are recorded or kept on disk.
-    Inject(Vec<ResponseItem>, oneshot::Sender<()>),
-    /// A message that asks for a turn is in the mailbox of the thread.
-    AgentMail,
-    /// Lists the commands that run in the background.
-    Terminals(oneshot::Sender<Vec<BackgroundTerminal>>),
-    /// Asks what the context is made of.
-    Context(oneshot::Sender<ContextSnapshot>),
-    /// Lists what is pinned.
-    Pins(oneshot::Sender<Vec<ThreadPin>>),
-    /// Pins a text. Replies whether it is new.
-    Pin(NewPin, oneshot::Sender<Result<(ThreadPin, bool), PinError>>),
-    /// Takes a pin away.
-    Unpin(String, oneshot::Sender<Result<(), PinError>>),
-    /// Pins exactly these texts.
-    SetPins(Vec<ThreadPin>, oneshot::Sender<()>),
-    /// Asks the model once, without a turn.
-    Sample(SampleRequest),
-    /// Stops one of them. Replies whether it existed.
-    StopTerminal(i32, oneshot::Sender<bool>),
-    /// Allows an action that automatic review denied.
-    AllowDenied(Box<GuardianAssessmentEvent>),
-    /// Starts a realtime conversation, in place of one that lasts.
-    StartRealtime(Box<RealtimeStart>),
-    /// Asks for the inputs of the conversation. Without one, an error is emitted.
-    RealtimeInputs(oneshot::Sender<Option<ConversationInputs>>),
-    /// Ends the conversation.
-    StopRealtime,
-    /// The conversation with this number has ended.
-    RealtimeEnded(u64, oneshot::Sender<()>),
-}
-
-/// A text that is to be pinned.
-#[derive(Debug)]
-pub(crate) struct NewPin {
-    pub(crate) text: String,
-    /// The item that it is the text of.
-    pub(crate) item_id: Option<String>,
-}
 
 /// Why nothing is pinned, or a pin stays.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -154,35 +87,16 @@ pub enum StartTurnError {
     Closed,
 }
 
-/// The id of the turn that got the input: that of the running turn, if there is one.
-pub(crate) type TurnReply = oneshot::Sender<Result<String, StartTurnError>>;
-
-/// A turn to be continued.
+/// Asks the model once with the context of the thread, at the end of the turn if one runs. Neither the history nor the file
+/// change.
 #[derive(Debug)]
-pub(crate) struct TurnContinuation {
-    pub(crate) turn: String,
-    /// What differs from the settings that the turn had.
-    pub(crate) settings: Box<ThreadSettingsPatch>,
-    pub(crate) reply: oneshot::Sender<Result<(), StartTurnError>>,
-}
-
-/// Input for the turn that runs.
-#[derive(Debug)]
-pub(crate) struct SteerRequest {
-    pub(crate) expected: Option<String>,
-    pub(crate) input: TurnInput,
-    /// The id of the turn that took it.
-    pub(crate) reply: oneshot::Sender<Result<String, SteerError>>,
-}
-
-/// A question to the model with the context of the thread, which leaves no trace in it.
-#[derive(Debug)]
-pub(crate) struct SampleRequest {
-    pub(crate) prompt: String,
+pub struct SampleRequest {
+    /// What it is asked.
+    pub prompt: String,
     /// The effort of the model, if not that of the thread.
-    pub(crate) effort: Option<ReasoningEffort>,
+    pub effort: Option<ReasoningEffort>,
     /// If the receiver is dropped, the model is not asked any further.
-    pub(crate) reply: oneshot::Sender<Result<Sample, SampleError>>,
+    pub reply: oneshot::Sender<Result<Sample, SampleError>>,
 }
 
 /// The answer of the model.

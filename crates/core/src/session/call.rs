@@ -1,0 +1,131 @@
+//! The one way to ask a session for something.
+//!
+//! A call is a value in the file of what it is about: it holds what is asked, and carries it out. Calls wait in one bounded
+//! queue and run one after another in the task of the session. A caller learns that the session has ended instead of a
+//! reply; a caller that stops waiting takes nothing back.
+
+use futures::future::BoxFuture;
+use tokio::sync::{mpsc, oneshot};
+
+use super::actor::SessionActor;
+use crate::ports::SessionInput;
+use crate::thread::ThreadClosed;
+
+/// How many calls may wait.
+const MAX_QUEUED_CALLS: usize = 512;
+
+/// What is asked of a session. It sees all of the session, and nothing else happens in it meanwhile.
+///
+/// A call that replies before it is carried out, or long after, holds a [`oneshot::Sender`] and is sent with
+/// [`Thread::ask`](super::Thread::ask).
+pub trait ThreadCall: Send + 'static {
+    /// What the caller gets once the call is carried out.
+    type Reply: Send + 'static;
+
+    /// The input for the model that it is. None if it changes nothing of what the model is sent, or if the session tells of the
+    /// change itself.
+    fn observed(&self) -> Option<SessionInput> {
+        None
+    }
+
+    /// Carries it out.
+    fn run(self, session: &mut SessionActor) -> impl Future<Output = Self::Reply> + Send;
+}
+
+/// A call of any kind in the queue.
+pub(crate) trait QueuedCall: Send {
+    fn observed(&self) -> Option<SessionInput>;
+
+    /// The future is boxed, so that an idle session holds no room for it.
+    fn run<'a>(self: Box<Self>, session: &'a mut SessionActor) -> BoxFuture<'a, ()>;
+}
+
+struct AwaitedCall<C: ThreadCall> {
+    call: C,
+    reply: oneshot::Sender<C::Reply>,
+}
+
+impl<C: ThreadCall> QueuedCall for AwaitedCall<C> {
+    fn observed(&self) -> Option<SessionInput> {
+        self.call.observed()
+    }
+
+    fn run<'a>(self: Box<Self>, session: &'a mut SessionActor) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            // If the caller does not wait any more, nobody takes the reply.
+            let _ = self.reply.send(self.call.run(session).await);
+        })
+    }
+}
+
+/// Where the session takes its calls from. Boxes, because a queue has room for 32 messages from the start.
+pub(crate) type CallReceiver = mpsc::Receiver<Box<dyn QueuedCall>>;
+
+/// The queue of a session. It keeps the session running.
+#[derive(Clone, Debug)]
+pub(crate) struct CallQueue(mpsc::Sender<Box<dyn QueuedCall>>);
+
+impl CallQueue {
+    pub(crate) fn new() -> (Self, CallReceiver) {
+        let (sender, receiver) = mpsc::channel(MAX_QUEUED_CALLS);
+        (Self(sender), receiver)
+    }
+
+    /// Waits for room in the queue, and then for the reply.
+    pub(crate) async fn call<C: ThreadCall>(&self, call: C) -> Result<C::Reply, ThreadClosed> {
+        let (call, reply) = awaited(call);
+        self.0.send(call).await.map_err(|_| ThreadClosed)?;
+        reply.await.map_err(|_| ThreadClosed)
+    }
+
+    /// The same for a call that replies itself.
+    pub(crate) async fn ask<C: ThreadCall<Reply = ()>, R>(
+        &self,
+        call: impl FnOnce(oneshot::Sender<R>) -> C,
+    ) -> Result<R, ThreadClosed> {
+        let (reply, answer) = oneshot::channel();
+        self.tell(call(reply)).await?;
+        answer.await.map_err(|_| ThreadClosed)
+    }
+
+    /// Waits for room in the queue alone.
+    pub(crate) async fn tell(&self, call: impl ThreadCall) -> Result<(), ThreadClosed> {
+        let sent = self.0.send(awaited(call).0).await;
+        sent.map_err(|_| ThreadClosed)
+    }
+
+    /// Waits for nothing. Returns false if the queue is full or the session has ended.
+    pub(crate) fn try_tell(&self, call: impl ThreadCall) -> bool {
+        self.0.try_send(awaited(call).0).is_ok()
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
+    /// Waits for the end of the session.
+    pub(crate) async fn closed(&self) {
+        self.0.closed().await;
+    }
+
+    /// The same queue, which does not keep the session running.
+    pub(crate) fn downgrade(&self) -> WeakCallQueue {
+        WeakCallQueue(self.0.downgrade())
+    }
+}
+
+fn awaited<C: ThreadCall>(call: C) -> (Box<dyn QueuedCall>, oneshot::Receiver<C::Reply>) {
+    let (reply, answer) = oneshot::channel();
+    (Box::new(AwaitedCall { call, reply }), answer)
+}
+
+/// The queue of a session, for what runs in the session itself.
+#[derive(Clone, Debug)]
+pub(crate) struct WeakCallQueue(mpsc::WeakSender<Box<dyn QueuedCall>>);
+
+impl WeakCallQueue {
+    /// The queue, if the session goes on.
+    pub(crate) fn upgrade(&self) -> Option<CallQueue> {
+        self.0.upgrade().map(CallQueue)
+    }
+}

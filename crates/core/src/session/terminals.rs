@@ -1,0 +1,40 @@
+//! The commands that run in the background.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use super::actor::SessionActor;
+use super::call::ThreadCall;
+use crate::thread::BackgroundTerminal;
+
+/// Replies which commands run in the background.
+#[derive(Debug)]
+pub struct ListTerminals;
+
+impl ThreadCall for ListTerminals {
+    type Reply = Vec<BackgroundTerminal>;
+
+    async fn run(self, session: &mut SessionActor) -> Self::Reply {
+        session.base.tool_services.terminals.running()
+    }
+}
+
+/// Stops one of them.
+#[derive(Debug)]
+pub struct StopTerminal {
+    /// Its id.
+    pub id: i32,
+    /// Gets whether there was one, once it has ended.
+    pub reply: oneshot::Sender<bool>,
+}
+
+impl ThreadCall for StopTerminal {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        let Self { id, reply } = self;
+        let services = Arc::clone(&session.base.tool_services);
+        tokio::spawn(async move { reply.send(services.terminals.stop(id).await) });
+    }
+}
