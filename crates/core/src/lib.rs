@@ -70,15 +70,16 @@ pub use mcp::RequiredServersFailed;
 pub use ports::*;
 pub use review::{review_hint, review_text};
 pub use session::{
-    AddPin, AllowDenied, ContinueTurn, InjectItems, ListPins, ListTerminals, ReadContext,
-    ReadRealtimeInputs, RemovePin, ReplaceMcpServers, SetPins, StartRealtime, StartTurn, Steer,
-    StopRealtime, StopTerminal, Thread, ThreadCall, UpdateSettings, unreadable_submission,
+    AddPin, AllowDenied, Compact, ContinueTurn, InjectItems, ListPins, ListTerminals, ReadContext,
+    ReadRealtimeInputs, RemovePin, ReplaceMcpServers, RollBack, SetPins, StartRealtime,
+    StartReview, StartTurn, Steer, StopRealtime, StopTerminal, Thread, ThreadCall, Undo,
+    UpdateSettings, unreadable_submission,
 };
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
 pub use stored_thread::{NeededLines, StoredThread, read_compaction};
 pub use thread::{
-    BackgroundTerminal, McpServerUnavailable, NewTurn, PinError, Sample, SampleError,
-    SampleRequest, SettingsError, StartTurnError, SteerError, TaskKind, ThreadClosed, TurnPlace,
-    TurnSettingsError, TurnSettingsPatch,
+    BackgroundTerminal, McpServerUnavailable, NewTurn, OperationError, OperationResult, PinError,
+    Sample, SampleError, SampleRequest, SettingsError, StartTurnError, SteerError, TaskKind,
+    ThreadClosed, TurnPlace, TurnSettingsError, TurnSettingsPatch,
 };
 pub use timeout_pauses::TimeoutPauses;

@@ -84,18 +84,18 @@ impl CallQueue {
         call: impl FnOnce(oneshot::Sender<R>) -> C,
     ) -> Result<R, ThreadClosed> {
         let (reply, answer) = oneshot::channel();
-        self.tell(call(reply)).await?;
+        self.send(call(reply)).await?;
         answer.await.map_err(|_| ThreadClosed)
     }
 
     /// Waits for room in the queue alone.
-    pub(crate) async fn tell(&self, call: impl ThreadCall) -> Result<(), ThreadClosed> {
+    pub(crate) async fn send(&self, call: impl ThreadCall) -> Result<(), ThreadClosed> {
         let sent = self.0.send(awaited(call).0).await;
         sent.map_err(|_| ThreadClosed)
     }
 
     /// Waits for nothing. Returns false if the queue is full or the session has ended.
-    pub(crate) fn try_tell(&self, call: impl ThreadCall) -> bool {
+    pub(crate) fn try_send(&self, call: impl ThreadCall) -> bool {
         self.0.try_send(awaited(call).0).is_ok()
     }
 

@@ -136,7 +136,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn submit_as(&self, submission: Submission) -> Result<(), ThreadClosed> {
-        self.tell(Submit(submission)).await
+        self.send(Submit(submission)).await
     }
 
     /// Asks the session for something; waits while the queue is full.
@@ -162,8 +162,8 @@ impl Thread {
     ///
     /// # Errors
     /// The thread is closed.
-    pub async fn tell(&self, call: impl ThreadCall) -> Result<(), ThreadClosed> {
-        self.calls.tell(call).await
+    pub async fn send(&self, call: impl ThreadCall) -> Result<(), ThreadClosed> {
+        self.calls.send(call).await
     }
 
     /// Prevents other processes from writing the thread. Without it, submissions may be refused.
@@ -195,7 +195,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn set_mcp_servers(&self, servers: Vec<McpServer>) -> Result<(), ThreadClosed> {
-        self.tell(ReplaceMcpServers(servers)).await
+        self.send(ReplaceMcpServers(servers)).await
     }
 
     /// Adds items to what the model sees: at once, or before the next request of the running turn. Until then they are kept
@@ -288,7 +288,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn allow_denied(&self, event: GuardianAssessmentEvent) -> Result<(), ThreadClosed> {
-        self.tell(AllowDenied(Box::new(event))).await
+        self.send(AllowDenied(Box::new(event))).await
     }
 
     /// Whether the thread can have realtime conversations.
@@ -302,7 +302,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn start_realtime(&self, start: RealtimeStart) -> Result<(), ThreadClosed> {
-        self.tell(StartRealtime(Box::new(start))).await
+        self.send(StartRealtime(Box::new(start))).await
     }
 
     /// The inputs of the realtime conversation. Without one, an error is emitted.
@@ -318,7 +318,7 @@ impl Thread {
     /// # Errors
     /// The thread is closed.
     pub async fn stop_realtime(&self) -> Result<(), ThreadClosed> {
-        self.tell(StopRealtime).await
+        self.send(StopRealtime).await
     }
 
     /// Creates the file of a thread that has none yet. Returns once it is on the disk.
@@ -436,11 +436,11 @@ impl AgentSession for Thread {
     }
 
     fn try_submit(&self, submission: Submission) -> bool {
-        self.calls.try_tell(Submit(submission))
+        self.calls.try_send(Submit(submission))
     }
 
     fn try_wake(&self) -> bool {
-        self.calls.try_tell(TakeMail)
+        self.calls.try_send(TakeMail)
     }
 
     fn start_turn(&self, turn: NewTurn) -> BoxFuture<'_, Result<String, String>> {

@@ -8,6 +8,7 @@ use codex_protocol::{
     UserInputOp, UserTurn,
 };
 use codex_rollout::LineKind;
+use tokio::sync::oneshot;
 
 use super::actor::{MAX_WAITING, SessionActor};
 use super::call::ThreadCall;
@@ -16,9 +17,8 @@ use crate::config::RealtimeStart;
 use crate::input::{Input, TurnInput};
 use crate::ports::SessionInput;
 use crate::questions::{QuestionAnswer, QuestionKey};
-use crate::thread::{SettingsError, TaskKind};
+use crate::thread::{OperationError, OperationReply, OperationResult, SettingsError, TaskKind};
 use crate::tools::TypedCommand;
-use crate::turn::run_compaction;
 
 /// Carries out an operation of a submission. What comes of it are events.
 #[derive(Debug)]
@@ -32,7 +32,8 @@ impl ThreadCall for Submit {
     }
 
     async fn run(self, session: &mut SessionActor) {
-        session.carry_out(self.0).await;
+        let nobody = OperationReply::default();
+        session.carry_out(self.0, nobody).await;
     }
 }
 
@@ -78,12 +79,30 @@ pub(super) enum InputPlace {
 }
 
 impl SessionActor {
-    async fn carry_out(&mut self, submission: Submission) {
+    /// Carries out an operation for a caller that waits for its end. Its events are those of a submission.
+    pub(super) async fn operate(
+        &mut self,
+        id: String,
+        op: Op,
+        caller: oneshot::Sender<OperationResult>,
+    ) {
+        let submission = Submission {
+            id,
+            op,
+            trace: None,
+        };
+        self.observe(|| Some(SessionInput::Submission(Box::new(submission.clone()))));
+        let reply = OperationReply::new(caller);
+        self.carry_out(submission, reply).await;
+    }
+
+    async fn carry_out(&mut self, submission: Submission, reply: OperationReply) {
         let Submission { id, op, .. } = submission;
         if writes(&op)
             && let Err(error) = self.context.emitter.claim()
         {
-            return self.error(&id, error.to_string(), CodexErrorInfo::BadRequest);
+            let info = CodexErrorInfo::BadRequest;
+            return self.refuse(&id, reply, error.to_string(), info);
         }
         match op {
             Op::UserInput(input) => self.user_input(id, input).await,
@@ -125,16 +144,13 @@ impl SessionActor {
                 self.settle().await;
                 self.user_shell(id, typed).await;
             }
-            Op::Compact => {
-                let scope = self.new_turn(&id, TurnOverrides::default());
-                self.start(TaskKind::Compact, scope, run_compaction).await;
-            }
+            Op::Compact => self.compact(&id, reply).await,
             Op::AddToHistory { text } => self.remember(text),
             Op::GetHistoryEntryRequest { offset, log_id } => self.recall(id, log_id, offset),
             Op::ListSkills { cwds, force_reload } => self.list_skills(id, cwds, force_reload),
             Op::ListCustomPrompts => self.list_custom_prompts(id),
-            Op::Undo => self.undo(&id).await,
-            Op::Review { review_request } => self.review(id, review_request).await,
+            Op::Undo => self.undo(&id, reply).await,
+            Op::Review { review_request } => self.review(id, review_request, reply).await,
             Op::CleanBackgroundTerminals => {
                 let services = Arc::clone(&self.base.tool_services);
                 tokio::spawn(async move { services.terminals.stop_all().await });
@@ -149,7 +165,14 @@ impl SessionActor {
                     num_turns,
                     first_turn_id,
                 };
-                Box::pin(self.roll_back(&id, turns, token_usage)).await;
+                let rolled_back = Box::pin(self.roll_back(&id, turns, token_usage)).await;
+                match rolled_back {
+                    Ok(()) => reply.send(Ok(())),
+                    Err(message) => {
+                        let info = CodexErrorInfo::ThreadRollbackFailed;
+                        self.refuse(&id, reply, message, info);
+                    }
+                }
                 Box::pin(self.start_for_mail()).await;
             }
             Op::RealtimeConversationStart { prompt, session_id } => self.start_realtime(
@@ -170,6 +193,18 @@ impl SessionActor {
             Op::Shutdown => self.is_shut_down = true,
             other => self.not_there(&id, &other),
         }
+    }
+
+    /// Refuses an operation.
+    pub(super) fn refuse(
+        &self,
+        id: &str,
+        reply: OperationReply,
+        message: String,
+        info: CodexErrorInfo,
+    ) {
+        self.error(id, message.clone(), info);
+        reply.send(Err(OperationError::Refused(message)));
     }
 
     async fn user_input(&mut self, id: String, op: UserInputOp) {

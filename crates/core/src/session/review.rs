@@ -5,35 +5,63 @@ use std::sync::{Arc, OnceLock};
 
 use codex_model_client::ThreadConnection;
 use codex_protocol::{
-    AskForApproval, CodexErrorInfo, ModeKind, ReviewRequest, ReviewTarget, SessionSource,
+    AskForApproval, CodexErrorInfo, ModeKind, Op, ReviewRequest, ReviewTarget, SessionSource,
     SubAgentSource,
 };
 
 use parking_lot::Mutex;
+use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use super::state::TurnOverrides;
 use super::turn_base::{ToolCache, TurnBase};
 use crate::config::WebSearch;
 use crate::review::{RUBRIC, run};
 use crate::session_context::{McpToolCaller, SessionContext};
-use crate::thread::TaskKind;
+use crate::thread::{OperationReply, OperationResult, TaskKind};
 use crate::turn::TurnScope;
 use crate::turn_settings::Instructions;
 
+/// Runs a review as a task of its own. A running task is replaced.
+#[derive(Debug)]
+pub struct StartReview {
+    /// The id of its turn.
+    pub id: String,
+    /// What is reviewed.
+    pub request: ReviewRequest,
+    /// Gets the end of it.
+    pub reply: oneshot::Sender<OperationResult>,
+}
+
+impl ThreadCall for StartReview {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        let review_request = self.request;
+        let op = Op::Review { review_request };
+        session.operate(self.id, op, self.reply).await;
+    }
+}
+
 impl SessionActor {
-    /// Runs a review as a task of its own. A running task is replaced.
-    pub(super) async fn review(&mut self, id: String, request: ReviewRequest) {
+    pub(super) async fn review(
+        &mut self,
+        id: String,
+        request: ReviewRequest,
+        reply: OperationReply,
+    ) {
         if let ReviewTarget::Custom { instructions } = &request.target
             && instructions.trim().is_empty()
         {
-            let message = "Review prompt cannot be empty";
-            return self.error(&id, message, CodexErrorInfo::Other);
+            let message = "Review prompt cannot be empty".to_owned();
+            return self.refuse(&id, reply, message, CodexErrorInfo::Other);
         }
         let scope = self.new_turn(&id, TurnOverrides::default());
         let reviewer = self.reviewer(&id);
         let body = |scope, conversation| run(scope, conversation, reviewer, request);
         self.start(TaskKind::Review, scope, body).await;
+        self.reply_at_end(reply);
     }
 
     /// The scope of the reviewer: the settings of the thread, without approvals, agents and notifications.

@@ -3,11 +3,41 @@
 use std::io;
 use std::sync::Arc;
 
-use codex_protocol::{CodexErrorInfo, EventMsg, ThreadRolledBackEvent, TokenUsageInfo};
+use codex_protocol::{EventMsg, Op, ThreadRolledBackEvent, TokenUsageInfo};
+use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use crate::history::Conversation;
 use crate::stored_thread::{StoredThread, beginning_of};
+use crate::thread::OperationResult;
+
+/// Takes the last turns out of the history. It is refused while a turn runs.
+#[derive(Debug)]
+pub struct RollBack {
+    /// The number of turns, at least one.
+    pub num_turns: u32,
+    /// The id of the first of them, if it is known.
+    pub first_turn_id: Option<String>,
+    /// What was used before them, if it is known.
+    pub token_usage: Option<Box<TokenUsageInfo>>,
+    /// Gets the end of it.
+    pub reply: oneshot::Sender<OperationResult>,
+}
+
+impl ThreadCall for RollBack {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        let op = Op::ThreadRollback {
+            num_turns: self.num_turns,
+            first_turn_id: self.first_turn_id,
+            token_usage: self.token_usage,
+        };
+        let id = session.context.ids.submission();
+        session.operate(id, op, self.reply).await;
+    }
+}
 
 impl SessionActor {
     pub(super) async fn roll_back(
@@ -15,33 +45,28 @@ impl SessionActor {
         id: &str,
         turns: ThreadRolledBackEvent,
         known: Option<Box<TokenUsageInfo>>,
-    ) {
-        let refuse = |session: &Self, message: &str| {
-            session.error(id, message, CodexErrorInfo::ThreadRollbackFailed);
-        };
+    ) -> Result<(), String> {
+        let refuse = |message: &str| Err(message.to_owned());
         if turns.num_turns == 0 {
-            return refuse(self, "num_turns must be >= 1");
+            return refuse("num_turns must be >= 1");
         }
         if self.context.emitter.log_path().is_none() {
-            return refuse(self, "thread rollback requires a persisted rollout path");
+            return refuse("thread rollback requires a persisted rollout path");
         }
         if !self.context.emitter.has_file() {
-            return refuse(self, "nothing was said in this thread yet");
+            return refuse("nothing was said in this thread yet");
         }
         if self.idle().is_none() {
-            return refuse(self, "Cannot rollback while a turn is in progress.");
+            return refuse("Cannot rollback while a turn is in progress.");
         }
         let before = match &turns.first_turn_id {
             Some(first) => self.before_turn(first.clone()).await,
             None => Ok(None),
         };
-        let before = match before {
-            Ok(before) => before,
-            Err(error) => return refuse(self, &format!("cannot read the thread: {error}")),
-        };
+        let before = before.map_err(|error| format!("cannot read the thread: {error}"))?;
         let instructions = Arc::clone(&self.base.instructions.base);
         let Some(conversation) = self.idle() else {
-            return;
+            return refuse("Cannot rollback while a turn is in progress.");
         };
         let mut removed_calls = conversation.history.call_ids();
         match before {
@@ -67,6 +92,7 @@ impl SessionActor {
         let emitter = &self.context.emitter;
         emitter.emit(id, usage);
         emitter.emit(id, EventMsg::ThreadRolledBack(turns));
+        Ok(())
     }
 
     /// The conversation as it was before a turn, from the file. None if the turn is not in it.

@@ -1,35 +1,58 @@
 //! Undo: files become what they were before the last turn that changed any.
 
 use codex_checkpoints::{CheckpointStore, RestoreReport, RestoreRequest};
-use codex_protocol::{EventMsg, UndoCompletedEvent, UndoStartedEvent};
+use codex_protocol::{EventMsg, Op, UndoCompletedEvent, UndoStartedEvent};
+use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use super::state::TurnOverrides;
 use crate::history::Conversation;
-use crate::thread::TaskKind;
+use crate::thread::{OperationError, OperationReply, OperationResult, TaskKind};
 use crate::turn::{CompletedTurn, TurnGuard, TurnScope, finish};
 
 /// How many conflicts are named.
 const NAMED_CONFLICTS: usize = 3;
 
-impl SessionActor {
-    /// Runs an undo as a task of its own. A running task is replaced.
-    pub(super) async fn undo(&mut self, id: &str) {
-        let scope = self.new_turn(id, TurnOverrides::default());
-        self.start(TaskKind::Undo, scope, run).await;
+/// Makes files what they were before the last turn that changed any, as a task of its own. A running task is replaced.
+#[derive(Debug)]
+pub struct Undo {
+    /// Gets the end of it.
+    pub reply: oneshot::Sender<OperationResult>,
+}
+
+impl ThreadCall for Undo {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        let id = session.context.ids.submission();
+        session.operate(id, Op::Undo, self.reply).await;
     }
 }
 
-async fn run(scope: TurnScope, mut conversation: Conversation) -> Conversation {
+impl SessionActor {
+    pub(super) async fn undo(&mut self, id: &str, reply: OperationReply) {
+        let scope = self.new_turn(id, TurnOverrides::default());
+        let body = |scope, conversation| run(scope, conversation, reply);
+        self.start(TaskKind::Undo, scope, body).await;
+    }
+}
+
+async fn run(
+    scope: TurnScope,
+    mut conversation: Conversation,
+    reply: OperationReply,
+) -> Conversation {
     let guard = TurnGuard::unannounced(&scope);
     let emitter = scope.emitter();
     emitter.emit(EventMsg::UndoStarted(UndoStartedEvent {
         message: Some("Undo in progress...".to_owned()),
     }));
     // A restore is done as a whole or not at all, so it is not stopped.
-    let (success, message) = match go_back(&scope).await {
-        Ok(message) => (true, message),
-        Err(message) => (false, message),
+    let undone = go_back(&scope).await;
+    let success = undone.is_ok();
+    let message = match &undone {
+        Ok(message) | Err(message) => message.clone(),
     };
     emitter.emit(EventMsg::UndoCompleted(UndoCompletedEvent {
         success,
@@ -37,6 +60,7 @@ async fn run(scope: TurnScope, mut conversation: Conversation) -> Conversation {
     }));
     let ended = Ok(CompletedTurn::default());
     finish(&scope, &mut conversation, guard, ended).await;
+    reply.send(undone.map(drop).map_err(OperationError::Failed));
     conversation
 }
 

@@ -37,7 +37,7 @@ impl SessionActor {
                     scope.input_queue.put(Input::Note(Box::new(record)))
                     && let Some(session) = own_calls.upgrade()
                 {
-                    let _ = session.tell(InjectItems(vec![*record])).await;
+                    let _ = session.send(InjectItems(vec![*record])).await;
                 }
             });
             return;

@@ -48,17 +48,17 @@ impl PatchStream {
         let now = turn.scope.session.clock.elapsed();
         let is_early = |told_at: Duration| now.saturating_sub(told_at) < INTERVAL;
         if !self.told_at.is_some_and(is_early) {
-            self.tell(turn, now);
+            self.send(turn, now);
         }
     }
 
     /// Tells what has not been told yet.
     pub(super) fn end(mut self, turn: &RunningTurn<'_>) {
         self.text.push('\n');
-        self.tell(turn, Duration::ZERO);
+        self.send(turn, Duration::ZERO);
     }
 
-    fn tell(&mut self, turn: &RunningTurn<'_>, now: Duration) {
+    fn send(&mut self, turn: &RunningTurn<'_>, now: Duration) {
         let changes = written_changes(&self.text);
         if changes == self.last {
             return;

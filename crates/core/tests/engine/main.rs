@@ -9,6 +9,7 @@
 mod support;
 
 mod agents;
+mod calls;
 mod compact;
 mod interrupt;
 mod retry;
