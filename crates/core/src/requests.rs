@@ -4,17 +4,17 @@ use std::fmt;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
 /// Sends requests of one kind to a session. Knows nothing of the other kinds in the same queue.
 pub(crate) struct Requests<R>(Arc<dyn Fn(R) -> BoxFuture<'static, Option<()>> + Send + Sync>);
 
 impl<R: Send + 'static> Requests<R> {
-    pub(crate) fn new<M: From<R> + Send + 'static>(queue: mpsc::Sender<Box<M>>) -> Self {
-        Self(Arc::new(move |request| {
-            let queue = queue.clone();
-            Box::pin(async move { queue.send(Box::new(request.into())).await.ok() })
-        }))
+    /// `send` waits for room in the queue. None if the session has ended.
+    pub(crate) fn new(
+        send: impl Fn(R) -> BoxFuture<'static, Option<()>> + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(send))
     }
 
     /// Sends a request and waits for its reply. None if the session does not reply any more.

@@ -31,8 +31,7 @@ use crate::mcp::McpServers;
 use crate::ports::{
     Clock, Ids, Model, Observer, Observers, Processes, StartingHistory, StartingThread,
 };
-use crate::requests::Requests;
-use crate::session::{CallQueue, SessionActor, SessionParts, Thread, ToolRequest, TurnBase};
+use crate::session::{CallQueue, SessionActor, SessionParts, Thread, TurnBase};
 use crate::session_context::{SessionBeginning, SessionContext};
 use crate::stored_thread::StoredLines;
 use crate::thread_origin::{RolloutFile, ThreadOrigin};
@@ -41,8 +40,11 @@ use crate::tools::{SearchAccess, TerminalRegistry, ToolRequests, ToolServices};
 use crate::turn_settings::Instructions;
 use crate::{context, gate};
 
-/// How many requests of tools may wait. Each tool waits for its reply.
-const MAX_QUEUED_TOOL_REQUESTS: usize = 32;
+/// How many calls may wait.
+const MAX_QUEUED_CALLS: usize = 512;
+
+/// How many calls of tools may wait. Each tool waits for its reply.
+const MAX_QUEUED_TOOL_CALLS: usize = 32;
 
 /// What the engine uses in this process.
 #[derive(Clone, Debug)]
@@ -235,9 +237,8 @@ impl Threads {
         agent_tree: &AgentTree,
         takes_openai_forms: bool,
         recorder: Option<ThreadRecorder>,
-        requests: mpsc::Sender<Box<ToolRequest>>,
+        calls: &CallQueue,
     ) -> ToolServices {
-        let elicitations = Requests::new(requests.clone());
         ToolServices {
             model: Arc::clone(&self.ports.model),
             terminals: TerminalRegistry::default(),
@@ -245,13 +246,13 @@ impl Threads {
             mcp: McpServers::new(
                 self.ports.mcp.clone(),
                 emitter.clone(),
-                elicitations,
+                calls.requests(),
                 takes_openai_forms,
             ),
             requests: ToolRequests {
-                gate: Requests::new(requests.clone()),
-                questions: Requests::new(requests.clone()),
-                agents: Requests::new(requests),
+                gate: calls.requests(),
+                questions: calls.requests(),
+                agents: calls.requests(),
             },
             dynamic_tools,
             agent_depth: agent_tree.depth,
@@ -284,9 +285,9 @@ impl Threads {
         parts: LoadedParts,
     ) -> (SessionActor, Thread, mpsc::Receiver<Box<SpawnedAgent>>) {
         let id = context.emitter.thread().clone();
-        let (calls, received) = CallQueue::new();
+        let (calls, received) = CallQueue::new(MAX_QUEUED_CALLS);
         // A queue of boxes, because it has room for 32 messages from the start.
-        let (tool_requests, tools_received) = mpsc::channel(MAX_QUEUED_TOOL_REQUESTS);
+        let (tool_calls, tools_received) = CallQueue::new(MAX_QUEUED_TOOL_CALLS);
         let (publish, agents) = mpsc::channel(MAX_WAITING_AGENTS);
         let (settings, watched) = watch::channel(Arc::new(context.config.options.settings.clone()));
         let mut tools = self.tool_services(
@@ -295,7 +296,7 @@ impl Threads {
             &parts.agent_tree,
             context.config.options.takes_openai_forms,
             recorder(&context.config, &id),
-            tool_requests,
+            &tool_calls,
         );
         tools.search_access = SearchAccess::stored(parts.conversation.had_full_access);
         context.pins.lock().clone_from(&parts.conversation.pins);
@@ -342,7 +343,7 @@ impl Threads {
             settings,
             calls: received,
             own_calls,
-            tool_requests: tools_received,
+            tool_calls: tools_received,
             conversation: parts.conversation,
             unfinished: parts.unfinished,
         });

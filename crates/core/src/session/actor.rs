@@ -7,14 +7,13 @@ use codex_hooks::EventInput;
 use codex_protocol::{
     CodexErrorInfo, ErrorEvent, EventMsg, ThreadSettings, TurnAbortReason, WarningEvent,
 };
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
 use super::call::{CallReceiver, WeakCallQueue};
 use super::open_questions::OpenQuestions;
 use super::realtime_state::RealtimeState;
 use super::review_state::ReviewState;
 use super::state::{QueuedTurn, SessionState};
-use super::tool_requests::ToolRequest;
 use super::turn_base::{ToolCache, TurnBase};
 use crate::agents::{AgentTree, ChildAgents, ResumedAgent, is_agent};
 use crate::config::McpServer;
@@ -41,7 +40,7 @@ pub(crate) struct SessionParts {
     pub(crate) settings: watch::Sender<Arc<ThreadSettings>>,
     pub(crate) calls: CallReceiver,
     pub(crate) own_calls: WeakCallQueue,
-    pub(crate) tool_requests: mpsc::Receiver<Box<ToolRequest>>,
+    pub(crate) tool_calls: CallReceiver,
     pub(crate) conversation: Conversation,
     pub(crate) unfinished: Option<UnfinishedTurn>,
 }
@@ -61,7 +60,8 @@ pub struct SessionActor {
     pub(super) own_calls: WeakCallQueue,
     /// Whether the session ends.
     pub(super) is_shut_down: bool,
-    tool_requests: mpsc::Receiver<Box<ToolRequest>>,
+    /// From below the session. They come first.
+    tool_calls: CallReceiver,
     pub(super) tool_cache: ToolCache,
     pub(super) questions: OpenQuestions,
     pub(super) approvals: ApprovalStore,
@@ -97,7 +97,7 @@ impl SessionActor {
             calls: parts.calls,
             own_calls: parts.own_calls,
             is_shut_down: false,
-            tool_requests: parts.tool_requests,
+            tool_calls: parts.tool_calls,
             tool_cache: ToolCache::default(),
             questions: OpenQuestions::default(),
             state: SessionState::Idle(Box::new(parts.conversation)),
@@ -133,7 +133,7 @@ impl SessionActor {
                     self.connection_abandoned(id, pending);
                 }
                 () = dropped_by_parent.cancelled() => break,
-                Some(request) = self.tool_requests.recv() => self.tool_request(*request),
+                Some(call) = self.tool_calls.recv() => call.run(&mut self).await,
                 call = self.calls.recv() => match call {
                     Some(call) => {
                         self.observe(|| call.observed());
@@ -156,15 +156,6 @@ impl SessionActor {
             && let Some(input) = input()
         {
             observer.input(&input);
-        }
-    }
-
-    fn tool_request(&mut self, request: ToolRequest) {
-        match request {
-            ToolRequest::Gate(request) => self.gate_request(request),
-            ToolRequest::Question(request) => self.ask(request),
-            ToolRequest::Elicitation(request) => self.elicit(request),
-            ToolRequest::Agents(request) => self.agent_request(request),
         }
     }
 

@@ -11,6 +11,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::DropGuard;
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use crate::agents::{
     AgentFork, AgentHandle, AgentRequest, AgentSource, ChildAgent, NewAgent, ResumedAgent,
     result_text,
@@ -29,23 +30,27 @@ enum AgentIdentity {
     Worker(String),
 }
 
-impl SessionActor {
-    pub(super) fn agent_request(&mut self, request: AgentRequest) {
-        self.report_agents();
+impl ThreadCall for AgentRequest {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        session.report_agents();
         // If the tool has ended, nobody takes the reply.
-        match request {
-            AgentRequest::Spawn(agent, reply) => drop(reply.send(self.spawn(*agent))),
-            AgentRequest::Find(ids, reply) => {
-                let agents = ids.iter().map(|id| self.children.find(id));
+        match self {
+            Self::Spawn(agent, reply) => drop(reply.send(session.spawn(*agent))),
+            Self::Find(ids, reply) => {
+                let agents = ids.iter().map(|id| session.children.find(id));
                 drop(reply.send(agents.collect()));
             }
-            AgentRequest::Take(id, reply) => drop(reply.send(self.children.remove(&id))),
-            AgentRequest::Resume(agent, reply) => drop(reply.send(self.resume(*agent))),
-            AgentRequest::SpawnMember(agent, reply) => drop(reply.send(self.spawn_member(*agent))),
-            AgentRequest::LoadMember(agent, reply) => drop(reply.send(self.load_member(*agent))),
+            Self::Take(id, reply) => drop(reply.send(session.children.remove(&id))),
+            Self::Resume(agent, reply) => drop(reply.send(session.resume(*agent))),
+            Self::SpawnMember(agent, reply) => drop(reply.send(session.spawn_member(*agent))),
+            Self::LoadMember(agent, reply) => drop(reply.send(session.load_member(*agent))),
         }
     }
+}
 
+impl SessionActor {
     fn spawn(&mut self, agent: NewAgent) -> Result<AgentHandle, String> {
         let slot = self.agent_slot()?;
         let (id, identity) = match agent.worker {

@@ -11,6 +11,7 @@ use codex_protocol::{
 };
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use super::elicitation;
 use super::open_questions::{PendingApproval, PendingGrant, WaitingConnection};
 use crate::gate::{
@@ -22,8 +23,16 @@ use crate::input::Input;
 use crate::questions::QuestionKey;
 use crate::turn_settings::TurnSettings;
 
+impl ThreadCall for GateRequest {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        session.gate_request(self);
+    }
+}
+
 impl SessionActor {
-    pub(super) fn gate_request(&mut self, request: GateRequest) {
+    fn gate_request(&mut self, request: GateRequest) {
         match request {
             GateRequest::Decide {
                 call,

@@ -1,6 +1,6 @@
 //! The one way to ask a session for something.
 //!
-//! A call is a value in the file of what it is about: it holds what is asked, and carries it out. Calls wait in one bounded
+//! A call is a value in the file of what it is about: it holds what is asked, and carries it out. Calls wait in a bounded
 //! queue and run one after another in the task of the session. A caller learns that the session has ended instead of a
 //! reply; a caller that stops waiting takes nothing back.
 
@@ -9,10 +9,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::actor::SessionActor;
 use crate::ports::SessionInput;
+use crate::requests::Requests;
 use crate::thread::ThreadClosed;
-
-/// How many calls may wait.
-const MAX_QUEUED_CALLS: usize = 512;
 
 /// What is asked of a session. It sees all of the session, and nothing else happens in it meanwhile.
 ///
@@ -66,8 +64,9 @@ pub(crate) type CallReceiver = mpsc::Receiver<Box<dyn QueuedCall>>;
 pub(crate) struct CallQueue(mpsc::Sender<Box<dyn QueuedCall>>);
 
 impl CallQueue {
-    pub(crate) fn new() -> (Self, CallReceiver) {
-        let (sender, receiver) = mpsc::channel(MAX_QUEUED_CALLS);
+    /// A queue in which so many calls may wait.
+    pub(crate) fn new(most: usize) -> (Self, CallReceiver) {
+        let (sender, receiver) = mpsc::channel(most);
         (Self(sender), receiver)
     }
 
@@ -97,6 +96,15 @@ impl CallQueue {
     /// Waits for nothing. Returns false if the queue is full or the session has ended.
     pub(crate) fn try_send(&self, call: impl ThreadCall) -> bool {
         self.0.try_send(awaited(call).0).is_ok()
+    }
+
+    /// The same queue for one kind of requests of what stands below the session.
+    pub(crate) fn requests<R: ThreadCall>(&self) -> Requests<R> {
+        let queue = self.clone();
+        Requests::new(move |request| {
+            let queue = queue.clone();
+            Box::pin(async move { queue.send(request).await.ok() })
+        })
     }
 
     pub(crate) fn is_closed(&self) -> bool {

@@ -10,15 +10,24 @@ use codex_visible_text::{visible_line, visible_lines};
 use serde_json::{Map, Value, json};
 
 use super::actor::SessionActor;
+use super::call::ThreadCall;
 use super::elicitation_texts::{visible_question, visible_value};
 use crate::config::ToolApproval;
 use crate::gate::{ApprovalKey, Denied, McpEffect};
 use crate::mcp::Elicitation;
 use crate::questions::{QuestionAnswer, QuestionKey};
 
+impl ThreadCall for Elicitation {
+    type Reply = ();
+
+    async fn run(self, session: &mut SessionActor) {
+        session.elicit(self);
+    }
+}
+
 impl SessionActor {
     /// Asks the user for a server, unless the policy forbids it.
-    pub(super) fn elicit(&mut self, question: Elicitation) {
+    fn elicit(&mut self, question: Elicitation) {
         let Elicitation {
             server,
             id,
