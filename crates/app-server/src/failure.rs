@@ -1,7 +1,7 @@
 //! Errors of requests, with their JSON-RPC codes.
 
 use codex_app_server_protocol::rpc::{ErrorObject, error_code};
-use codex_core::StartTurnError;
+use codex_core::{StartTurnError, ThreadClosed};
 use codex_thread_state::StateError;
 use serde_json::Value;
 
@@ -90,6 +90,12 @@ impl Failure {
 
     pub(crate) fn into_object(self) -> ErrorObject {
         self.0
+    }
+}
+
+impl From<ThreadClosed> for Failure {
+    fn from(closed: ThreadClosed) -> Self {
+        Self::internal(closed.to_string())
     }
 }
 

@@ -7,7 +7,7 @@ use codex_app_server_protocol::v2;
 use super::app_lists;
 use super::call::RequestContext;
 use super::paging::page;
-use super::{blocking, loaded_thread};
+use super::{blocking, snapshot};
 use crate::failure::Failure;
 use crate::host::AppsAccess;
 use crate::server::AppServer;
@@ -96,9 +96,7 @@ pub(super) async fn access(
     let (cwd, overrides) = match thread {
         None => (server.host().working_folder().to_owned(), Arc::default()),
         Some(id) => {
-            let missing = || Failure::invalid(format!("thread not found: {id}"));
-            let snapshot = loaded_thread(server, id)?.describe().await;
-            let snapshot = snapshot.ok_or_else(missing)?;
+            let snapshot = snapshot(server, id).await?;
             (snapshot.thread.cwd.into(), snapshot.overrides)
         }
     };

@@ -14,7 +14,7 @@ use codex_protocol::{ModeKind, ReasoningEffort};
 use super::call::RequestContext;
 use super::paging::page;
 use super::{app_lists, apps};
-use super::{blocking, loaded_thread};
+use super::{blocking, snapshot};
 use crate::failure::Failure;
 use crate::server::AppServer;
 use codex_projection::dialect::FeatureOrder;
@@ -25,11 +25,7 @@ pub(super) async fn list(
     params: v2::ExperimentalFeatureListParams,
 ) -> Result<v2::ExperimentalFeatureListResponse, Failure> {
     let folder = match &params.thread_id {
-        Some(id) => {
-            let missing = || Failure::invalid(format!("thread not found: {id}"));
-            let live = loaded_thread(&server, id)?.describe().await;
-            Some(PathBuf::from(live.ok_or_else(missing)?.thread.cwd))
-        }
+        Some(id) => Some(PathBuf::from(snapshot(&server, id).await?.thread.cwd)),
         None => None,
     };
     let list = move || {

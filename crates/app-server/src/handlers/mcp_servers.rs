@@ -17,11 +17,10 @@ use futures::future::join_all;
 
 use super::call::{EarlyReply, RequestContext};
 use super::paging::page;
-use super::{blocking, engine, loaded_thread};
+use super::{blocking, engine, snapshot};
 use crate::failure::Failure;
 use crate::host::McpSettings;
 use crate::server::AppServer;
-use crate::thread::Snapshot;
 use codex_protocol::LOCAL_ENVIRONMENT;
 
 /// The time limit for a server's lists. The reply leaves out servers that exceed it.
@@ -352,12 +351,6 @@ async fn configured_for(
     };
     let snapshot = snapshot(server, id).await?;
     configured_in(server, snapshot.thread.cwd.into()).await
-}
-
-async fn snapshot(server: &Arc<AppServer>, id: &str) -> Result<Snapshot, Failure> {
-    let thread = loaded_thread(server, id)?;
-    let missing = || Failure::invalid(format!("thread not found: {id}"));
-    thread.describe().await.ok_or_else(missing)
 }
 
 /// The connections of a thread. Waits briefly for those that are just being started.

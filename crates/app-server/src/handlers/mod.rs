@@ -93,9 +93,9 @@ use crate::blocking::blocking;
 use crate::connection::Connection;
 use crate::failure::{Failure, state_failed};
 use crate::server::AppServer;
-use crate::thread::ThreadHandle;
 use crate::thread::stored::load::{load, unreadable};
 use crate::thread::stored::{record as stored, turns as stored_turns};
+use crate::thread::{Snapshot, ThreadHandle};
 
 pub(crate) use call::{Order, RequestContext};
 pub(crate) use table::{handle, order_of};
@@ -132,6 +132,12 @@ fn input_thread(server: &AppServer, id: &str) -> Result<ThreadHandle, Failure> {
 async fn engine(server: &AppServer, id: &str) -> Result<codex_core::Thread, Failure> {
     let engine = loaded_thread(server, id)?.engine().await;
     engine.map_err(|_| Failure::invalid(format!("thread not found: {id}")))
+}
+
+/// The state of a loaded thread.
+async fn snapshot(server: &AppServer, id: &str) -> Result<Snapshot, Failure> {
+    let snapshot = loaded_thread(server, id)?.describe().await;
+    snapshot.ok_or_else(|| Failure::invalid(format!("thread not found: {id}")))
 }
 
 /// Waits until what was recorded last can be read from the file of a thread, so that a reply is true after a kill.

@@ -97,43 +97,32 @@ pub(super) async fn list_terminals(
     RequestContext { server, .. }: RequestContext,
     params: ThreadBackgroundTerminalsListParams,
 ) -> Result<ThreadBackgroundTerminalsListResponse, Failure> {
-    let list = async {
-        let engine = engine(&server, &params.thread_id).await?;
-        let running = engine.background_terminals().await.map_err(closed)?;
-        let (page, next_cursor) =
-            page(running, params.cursor.as_deref(), params.limit, "terminals")?;
-        let terminal = |one: BackgroundTerminal| ThreadBackgroundTerminal {
-            item_id: one.item_id,
-            process_id: one.id.to_string(),
-            command: one.script,
-            cwd: one.cwd.display().to_string(),
-        };
-        Ok(ThreadBackgroundTerminalsListResponse {
-            data: page.into_iter().map(terminal).collect(),
-            next_cursor,
-        })
+    let engine = engine(&server, &params.thread_id).await?;
+    let running = engine.background_terminals().await?;
+    let (page, next_cursor) = page(running, params.cursor.as_deref(), params.limit, "terminals")?;
+    let terminal = |one: BackgroundTerminal| ThreadBackgroundTerminal {
+        item_id: one.item_id,
+        process_id: one.id.to_string(),
+        command: one.script,
+        cwd: one.cwd.display().to_string(),
     };
-    list.await
+    Ok(ThreadBackgroundTerminalsListResponse {
+        data: page.into_iter().map(terminal).collect(),
+        next_cursor,
+    })
 }
 
 pub(super) async fn stop_terminal(
     RequestContext { server, .. }: RequestContext,
     params: ThreadBackgroundTerminalsTerminateParams,
 ) -> Result<ThreadBackgroundTerminalsTerminateResponse, Failure> {
-    let stop = async {
-        let engine = engine(&server, &params.thread_id).await?;
-        let id = params.process_id.parse().map_err(|error| {
-            let message = format!("invalid background terminal process id: {error}");
-            Failure::invalid(message)
-        })?;
-        let terminated = engine.stop_terminal(id).await.map_err(closed)?;
-        Ok(ThreadBackgroundTerminalsTerminateResponse { terminated })
-    };
-    stop.await
-}
-
-fn closed(error: codex_core::ThreadClosed) -> Failure {
-    Failure::internal(error.to_string())
+    let engine = engine(&server, &params.thread_id).await?;
+    let id = params.process_id.parse().map_err(|error| {
+        let message = format!("invalid background terminal process id: {error}");
+        Failure::invalid(message)
+    })?;
+    let terminated = engine.stop_terminal(id).await?;
+    Ok(ThreadBackgroundTerminalsTerminateResponse { terminated })
 }
 
 pub(super) async fn add_hold(

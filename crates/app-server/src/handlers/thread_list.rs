@@ -114,10 +114,7 @@ async fn response(
 ) -> Result<ThreadListResponse, Failure> {
     let mut data = Vec::with_capacity(records.len());
     for record in records {
-        let live = match server.thread(record.id.as_str()) {
-            Some(thread) => thread.describe().await,
-            None => None,
-        };
+        let live = stored::live(server, &record.id).await;
         let status = live
             .as_ref()
             .map_or(ThreadStatus::NotLoaded, |live| live.thread.status.clone());

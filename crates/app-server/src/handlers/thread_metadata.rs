@@ -203,10 +203,7 @@ pub(super) async fn set_daybreak(
 async fn shown(server: &Arc<AppServer>, id: &ThreadId) -> Result<Thread, Failure> {
     let mut thread = match MetadataTarget::find(server, id).await? {
         MetadataTarget::Stored(record) => {
-            let live = match server.thread(id.as_str()) {
-                Some(loaded) => loaded.describe().await,
-                None => None,
-            };
+            let live = stored::live(server, id).await;
             let status = live
                 .as_ref()
                 .map_or(ThreadStatus::NotLoaded, |live| live.thread.status.clone());
@@ -283,10 +280,7 @@ enum MetadataTarget {
 
 impl MetadataTarget {
     async fn find(server: &AppServer, id: &ThreadId) -> Result<Self, Failure> {
-        let live = match server.thread(id.as_str()) {
-            Some(thread) => thread.describe().await,
-            None => None,
-        };
+        let live = stored::live(server, id).await;
         if let Some(record) = record(server, id).await? {
             return Ok(Self::Stored(Box::new(record)));
         }

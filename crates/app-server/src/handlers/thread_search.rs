@@ -169,10 +169,7 @@ async fn response(
     for one in page.found {
         if let Some(snippet) = current_snippet(server, &one, term).await? {
             let id = &one.thread.id;
-            let live = match server.thread(id.as_str()) {
-                Some(thread) => thread.describe().await,
-                None => None,
-            };
+            let live = stored::live(server, id).await;
             let status = live.as_ref().map(|live| live.thread.status.clone());
             let status = status.unwrap_or(ThreadStatus::NotLoaded);
             let mut thread = stored::thread(one.thread, status, &provider);
