@@ -457,7 +457,7 @@ async fn amazon_bedrock_is_an_account_of_its_own() {
 }
 
 #[tokio::test]
-async fn replies_tell_where_the_account_stands_and_refusals_too() {
+async fn rate_limits_are_read_from_replies_and_refusals() {
     let test = AccountTest::new("").await;
     let mut server = test.server().await;
     let key = json!({ "type": "apiKey", "apiKey": "sk-1" });

@@ -13,7 +13,7 @@ fn selected(option: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_handshake_says_what_there_is() {
+async fn initialize_reply_lists_capabilities() {
     let mut editor = Editor::start("hello.toml", nothing()).await;
     let newer =
         json!({ "protocolVersion": 2, "clientCapabilities": { "auth": { "terminal": true } } });
@@ -99,7 +99,7 @@ async fn invalid_acp_requests_get_protocol_errors() {
 }
 
 #[tokio::test]
-async fn a_prompt_is_answered_after_all_that_was_said() {
+async fn prompt_reply_follows_all_updates() {
     let mut editor = Editor::start("hello.toml", nothing()).await;
     let session = editor.new_session().await;
     let commands = editor.update("available_commands_update").await;
@@ -121,7 +121,7 @@ async fn a_prompt_is_answered_after_all_that_was_said() {
         reply["result"]["usage"]["totalTokens"].as_i64().unwrap() > 0,
         "{reply}"
     );
-    assert!(!editor.said().is_empty());
+    assert!(!editor.agent_text().is_empty());
     assert_eq!(editor.of_kind("usage_update").len(), 1);
     assert!(editor.of_kind("user_message_chunk").is_empty());
 }
@@ -152,7 +152,7 @@ async fn a_command_is_asked_about_and_runs() {
 }
 
 #[tokio::test]
-async fn a_refused_command_fails_and_the_turn_goes_on() {
+async fn refused_command_fails_and_the_turn_continues() {
     let mut editor = Editor::start("approve-command.toml", nothing()).await;
     editor.answer("session/request_permission", selected("reject_once"));
     let session = editor.new_session().await;
@@ -280,12 +280,12 @@ async fn the_end_of_the_input_ends_a_turn_and_the_process() {
 }
 
 #[tokio::test]
-async fn a_stored_session_is_replayed_and_goes_on() {
+async fn stored_session_is_replayed_and_continues() {
     let mut editor = Editor::start("approve-command.toml", nothing()).await;
     editor.answer("session/request_permission", selected("allow_once"));
     let session = editor.new_session().await;
     editor.prompt(&session, "make the folder").await;
-    let said = editor.said();
+    let said = editor.agent_text();
     let (_, home) = editor.close().await;
     let mut editor = Editor::start_in(home, "hello.toml");
     editor.initialize(nothing()).await;
@@ -300,7 +300,7 @@ async fn a_stored_session_is_replayed_and_goes_on() {
     assert!(loaded["result"]["configOptions"].is_array(), "{loaded}");
     let user = &editor.of_kind("user_message_chunk")[0]["content"]["text"];
     assert_eq!(*user, "make the folder");
-    assert_eq!(editor.said(), said);
+    assert_eq!(editor.agent_text(), said);
     let calls = editor.of_kind("tool_call");
     assert_eq!(calls.len(), 1);
     assert_eq!(calls[0]["status"], "completed");
@@ -360,7 +360,11 @@ async fn modes_and_options_are_kept_in_step() {
     let reply = editor.request("session/set_model", older).await;
     assert_eq!(reply["result"], json!({}), "{reply}");
     editor.prompt(session.as_str().unwrap(), "/status").await;
-    assert!(editor.said().contains("- Effort: low"), "{}", editor.said());
+    assert!(
+        editor.agent_text().contains("- Effort: low"),
+        "{}",
+        editor.agent_text()
+    );
     let odd = json!({ "sessionId": session, "configId": "mode", "value": "odd" });
     let reply = editor.request("session/set_config_option", odd).await;
     assert_eq!(reply["error"]["code"], -32602);
@@ -402,19 +406,26 @@ async fn commands_without_a_turn_are_answered_here() {
             reply["result"]["stopReason"], "end_turn",
             "{command}: {reply}"
         );
-        assert!(editor.said().contains(said), "{command}: {}", editor.said());
+        assert!(
+            editor.agent_text().contains(said),
+            "{command}: {}",
+            editor.agent_text()
+        );
     }
     let reply = editor.prompt(&session, "/review-branch").await;
     assert_eq!(reply["error"]["code"], -32602);
 }
 
 #[tokio::test]
-async fn a_review_is_a_turn_whose_text_is_said_once() {
+async fn review_text_is_sent_once() {
     let mut editor = Editor::start("chat.toml", nothing()).await;
     let session = editor.new_session().await;
     let reply = editor.prompt(&session, "/review the parser").await;
     assert_eq!(reply["result"]["stopReason"], "end_turn", "{reply}");
-    assert_eq!(editor.said().matches("I only know my script").count(), 1);
+    assert_eq!(
+        editor.agent_text().matches("I only know my script").count(),
+        1
+    );
 }
 
 #[tokio::test]
@@ -445,7 +456,7 @@ async fn a_failed_turn_is_an_error() {
 }
 
 #[tokio::test]
-async fn without_a_login_a_session_says_so() {
+async fn session_without_a_login_asks_for_one() {
     let mut editor = Editor::spawn(tempfile::tempdir().unwrap(), &[]);
     editor.initialize(nothing()).await;
     let params = json!({ "cwd": editor.work(), "mcpServers": [] });
@@ -547,7 +558,7 @@ steps = [{ message = "third" }]
 "#;
 
 #[tokio::test]
-async fn a_session_goes_back_by_a_command_and_by_methods() {
+async fn session_rewinds_by_command_and_method() {
     let home = tempfile::tempdir().unwrap();
     let scenario = home.path().join("scenario.toml");
     std::fs::write(&scenario, WRITING).unwrap();
@@ -563,11 +574,11 @@ async fn a_session_goes_back_by_a_command_and_by_methods() {
     let content = || std::fs::read_to_string(&file).unwrap_or_default();
     assert_eq!(content(), "two\n");
     editor.prompt(&session, "/rewind").await;
-    let said = editor.said();
+    let said = editor.agent_text();
     assert!(said.contains("1. write two (2 files, +2 -1)"), "{said}");
     assert!(said.contains("2. write one (1 files, +1 -0)"), "{said}");
     editor.prompt(&session, "/rewind 1 files preview").await;
-    assert!(editor.said().contains("would go back"));
+    assert!(editor.agent_text().contains("would go back"));
     assert_eq!(content(), "two\n");
     editor.prompt(&session, "/rewind 1 files").await;
     assert_eq!(content(), "one\n");

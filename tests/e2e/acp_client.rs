@@ -207,7 +207,7 @@ impl Editor {
     }
 
     /// All that the agent said.
-    pub(crate) fn said(&self) -> String {
+    pub(crate) fn agent_text(&self) -> String {
         let chunks = self.of_kind("agent_message_chunk").into_iter();
         chunks
             .filter_map(|chunk| chunk["content"]["text"].as_str())

@@ -47,7 +47,7 @@ async fn second_prompt_joins_the_turn_and_commands_wait() {
         let reply = editor.reply_to(&id).await;
         assert_eq!(reply["result"]["stopReason"], "end_turn", "{reply}");
     }
-    let said = editor.said();
+    let said = editor.agent_text();
     assert!(said.contains("something else.Short."), "{said}");
     assert!(said.contains("- Model: "), "{said}");
 }
@@ -67,11 +67,11 @@ async fn a_prompt_after_a_cancel_is_not_cancelled() {
     assert_eq!(reply["result"]["stopReason"], "cancelled");
     let reply = editor.reply_to(&second).await;
     assert_eq!(reply["result"]["stopReason"], "end_turn");
-    assert!(editor.said().ends_with("Short."));
+    assert!(editor.agent_text().ends_with("Short."));
 }
 
 #[tokio::test]
-async fn steering_says_what_became_of_the_input() {
+async fn steering_reports_the_outcome_of_the_input() {
     let mut editor = editor_with(SLOW_THEN_SHORT, json!({})).await;
     let reply = editor.initialize(json!({})).await;
     assert_eq!(reply["result"]["_meta"]["steering"]["supported"], true);
@@ -90,7 +90,7 @@ async fn steering_says_what_became_of_the_input() {
         editor.reply_to(&first).await["result"]["stopReason"],
         "end_turn"
     );
-    assert!(editor.said().ends_with("Short."));
+    assert!(editor.agent_text().ends_with("Short."));
     let reply = editor
         .request("_session/steering", prompt(&session, "more"))
         .await;
@@ -258,9 +258,9 @@ async fn an_undo_takes_back_the_turn_and_its_files() {
     let again = editor.prompt(&session, "/undo").await;
     assert_eq!(again["result"]["stopReason"], "end_turn", "{again}");
     assert!(
-        editor.said().contains("no turn to take back"),
+        editor.agent_text().contains("no turn to take back"),
         "{}",
-        editor.said()
+        editor.agent_text()
     );
 }
 
@@ -273,14 +273,14 @@ async fn a_folder_may_begin_at_that_of_the_process() {
     editor.prompt(&session, "/status").await;
     let folder = editor.work();
     assert!(
-        editor.said().contains(folder.to_str().unwrap()),
+        editor.agent_text().contains(folder.to_str().unwrap()),
         "{}",
-        editor.said()
+        editor.agent_text()
     );
 }
 
 #[tokio::test]
-async fn a_response_that_is_cut_short_says_why() {
+async fn truncated_response_gives_the_stop_reason() {
     for (reason, expected) in [
         ("max_output_tokens", "max_tokens"),
         ("content_filter", "refusal"),

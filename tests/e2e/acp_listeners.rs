@@ -418,7 +418,7 @@ async fn a_hundred_editors_are_served_at_once_and_leave() {
 }
 
 #[tokio::test]
-async fn an_editor_that_stops_reading_holds_up_no_other_one() {
+async fn unreading_editor_blocks_no_other() {
     // Far more than the buffers on the way take.
     let folder = tempfile::tempdir().unwrap();
     let scenario = folder.path().join("scenario.toml");

@@ -144,7 +144,7 @@ async fn servers_of_the_editor_are_listed_with_their_tools() {
     let reply = editor.request("session/new", params).await;
     let session = reply["result"]["sessionId"].as_str().unwrap();
     editor.prompt(session, "/mcp").await;
-    assert_eq!(editor.said(), "- own: hi\n");
+    assert_eq!(editor.agent_text(), "- own: hi\n");
 }
 
 #[tokio::test]

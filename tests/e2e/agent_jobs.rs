@@ -342,7 +342,7 @@ async fn half_done() -> (JobThread, Latch) {
 }
 
 #[tokio::test]
-async fn an_interrupt_ends_the_agents_and_keeps_what_was_reported() {
+async fn interrupt_ends_job_agents_and_keeps_results() {
     let (mut job, latch) = half_done().await;
     let started = job.server.call(
         "thread/read",
@@ -366,7 +366,7 @@ async fn an_interrupt_ends_the_agents_and_keeps_what_was_reported() {
 }
 
 #[tokio::test]
-async fn a_job_whose_server_is_killed_keeps_what_was_reported() {
+async fn job_of_a_killed_server_keeps_reported_results() {
     let (job, latch) = half_done().await;
     let JobThread {
         model,

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::account::token;
 use crate::apps::{AppTest, directory, tool};
-use crate::mcp_servers::says;
+use crate::mcp_servers::text_reply;
 use crate::setup::write_searching_model;
 
 const SEARCH: &str = "approval_policy = \"never\"\nmodel_catalog_json = \"models.json\"\n";
@@ -67,7 +67,7 @@ async fn many_tools_are_searched_for_and_called() {
     let replies = vec![
         HttpReply::stream(&sse::items(&searches)),
         HttpReply::stream(&sse::items(&[call])),
-        says("done"),
+        text_reply("done"),
     ];
     let mut test = searching(replies, FEATURE).await;
     let thread = test.server.start_thread().await;
@@ -158,7 +158,7 @@ async fn mentioned_apps_are_offered_for_the_rest_of_the_thread() {
     assert_eq!([offers(0), offers(1), offers(2), offers(3)], [0, 0, 1, 1]);
 
     // An item mentions an app, too, also in a thread that has just started.
-    test.model.push(says("five"));
+    test.model.push(text_reply("five"));
     let other = test.server.start_thread().await;
     let mention = json!([
         { "type": "text", "text": "send it" },
@@ -187,7 +187,13 @@ fn offered_tools(test: &AppTest, request: usize) -> usize {
 async fn apps_mentioned_by_steering_are_offered_at_once_and_after_a_resume() {
     let waits = sse::function_call("c", "shell_command", &json!({ "command": "cat fifo" }));
     let waits = HttpReply::stream(&sse::items(&[waits]));
-    let replies = vec![says("hi"), waits, says("one"), says("two"), says("three")];
+    let replies = vec![
+        text_reply("hi"),
+        waits,
+        text_reply("one"),
+        text_reply("two"),
+        text_reply("three"),
+    ];
     let mut test = searching(replies, FEATURE).await;
     let fifo = test.home.path().join("fifo");
     let made = std::process::Command::new("mkfifo").arg(&fifo).status();
@@ -221,7 +227,7 @@ async fn apps_mentioned_by_steering_are_offered_at_once_and_after_a_resume() {
 
 #[tokio::test]
 async fn without_the_feature_all_tools_are_offered() {
-    let mut test = searching(vec![says("done")], "").await;
+    let mut test = searching(vec![text_reply("done")], "").await;
     let thread = test.server.start_thread().await;
     test.server.run_turn(&thread, "hello").await;
     let names = names(&test.model.requests()[0].json());
@@ -236,7 +242,7 @@ async fn without_the_feature_all_tools_are_offered() {
 #[tokio::test]
 async fn a_token_that_is_refused_is_renewed_while_the_thread_lasts() {
     let call = sse::function_call("call", "mcp__codex_apps__mail_read", &json!({}));
-    let replies = vec![HttpReply::stream(&sse::items(&[call])), says("done")];
+    let replies = vec![HttpReply::stream(&sse::items(&[call])), text_reply("done")];
     let mut test = AppTest::new(directory(), replies, "").await;
     let thread = test.server.start_thread().await;
     loop {
@@ -266,7 +272,12 @@ async fn a_person_approves_a_tool_by_the_name_of_its_app() {
         let call = sse::function_call(id, "mcp__codex_apps__mail_erase", &json!({}));
         HttpReply::stream(&sse::items(&[call]))
     };
-    let replies = vec![call("one"), says("done"), call("two"), says("again")];
+    let replies = vec![
+        call("one"),
+        text_reply("done"),
+        call("two"),
+        text_reply("again"),
+    ];
     let mut test = AppTest::asking(directory(), replies).await;
     let thread = test.server.start_thread().await;
     test.server.start_turn(&thread, "erase").await;

@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use crate::app_search::last_items;
 use crate::apps::{AppTest, directory, few_tools, tool};
-use crate::mcp_servers::says;
+use crate::mcp_servers::text_reply;
 use crate::plugin_folders::MarketplaceFolder;
 use crate::setup::write_searching_model;
 
 #[tokio::test]
-async fn an_installation_tells_which_apps_are_yet_to_be_connected() {
+async fn installation_lists_unconnected_apps() {
     let mut test = AppTest::new(directory(), Vec::new(), "").await;
     let mut team = MarketplaceFolder::new(&test.home.path().join("team"), "team");
     team.add("demo", &json!({ "name": "demo" }), &json!({}));
@@ -91,7 +91,7 @@ async fn app_suggestion_reports_whether_the_app_was_installed() {
         suggestion("connector", "connector_zeal"),
         suggestion("plugin", "demo@team"),
         suggestion("plugin", "none@team"),
-        says("done"),
+        text_reply("done"),
     ];
     let settings = ("model_catalog_json = \"models.json\"\n", SUGGESTIONS);
     let mut test = AppTest::with_tools(
@@ -169,7 +169,7 @@ async fn app_suggestion_reports_whether_the_app_was_installed() {
     );
 
     // Its tools are there for the next turn, and it is not suggested any more.
-    test.model.push(says("again"));
+    test.model.push(text_reply("again"));
     test.server.run_turn(&thread, "go on").await;
     let last = test.model.requests()[4].json();
     let tools = last["tools"].as_array().unwrap();

@@ -308,7 +308,7 @@ async fn one_reviewer_answers_several_questions() {
 }
 
 #[tokio::test]
-async fn a_person_can_allow_what_was_denied() {
+async fn user_can_allow_a_denied_action() {
     let mut test = ReviewTest::with_arguments(&["--newer-clients"]).await;
     test.push_call();
     test.push_verdict(90);

@@ -37,7 +37,7 @@ fn each_is_asked_about(policy: &str, calls: &[(&str, Value)]) {
         })
         .collect();
     let mut proto = Proto::start(&SETTINGS.replace("POLICY", policy), &replies, prepare);
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     for (index, call) in calls.iter().enumerate() {
         let asked = proto.wait_for("exec_approval_request");
         assert_eq!(
@@ -58,7 +58,7 @@ fn script(text: &str) -> (&'static str, Value) {
 }
 
 #[test]
-fn leaving_the_sandbox_is_asked_about_whatever_the_command_is() {
+fn sandbox_escape_always_needs_approval() {
     let escalated = |command: &str| {
         let arguments = json!({ "command": command, "sandbox_permissions": "require_escalated" });
         ("shell_command", arguments)
@@ -115,7 +115,7 @@ fn an_approval_in_the_sandbox_is_stored_as_one() {
     let settings = SETTINGS.replace("POLICY", "untrusted")
         + "[sandbox_workspace_write]\nexclude_slash_tmp = true\nexclude_tmpdir_env_var = true\n";
     let mut proto = Proto::start(&settings, &replies, |_| {});
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     proto.wait_for("exec_approval_request");
     let amendment = json!(["touch", "made"]);
     let decision =
@@ -144,12 +144,12 @@ fn an_approval_in_the_sandbox_is_stored_as_one() {
 }
 
 #[test]
-fn a_rule_by_name_does_not_let_the_models_program_out() {
+fn rule_by_name_does_not_unconfine_a_workspace_program() {
     let call = sse::function_call("c0", "shell", &json!({ "command": ["./sub/sleep", "1"] }));
     let settings = SETTINGS.replace("POLICY", "untrusted");
     let rules = "prefix_rule(pattern=[\"sleep\"], decision=\"allow\")\n";
     let mut proto = Proto::start(&settings, &[sse::items(&[call])], with_rules(rules));
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     proto.wait_for("exec_approval_request");
     proto.submit(
         "a",

@@ -14,7 +14,7 @@ use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::account::token;
-use crate::mcp_servers::says;
+use crate::mcp_servers::text_reply;
 use crate::setup::{experimental_server, home_with, scripted_config};
 
 /// What the scripted service answers.
@@ -284,7 +284,7 @@ fn shown(list: &Value) -> Vec<(&str, bool, bool)> {
 }
 
 #[tokio::test]
-async fn the_list_is_merged_told_kept_and_paged() {
+async fn app_list_is_merged_reported_cached_and_paged() {
     let settings = "[apps.connector_notes]\nenabled = false\n";
     let mut test = AppTest::new(directory(), Vec::new(), settings).await;
     let list = test.server.result("app/list", json!({})).await;
@@ -425,7 +425,7 @@ async fn a_refetch_shows_newer_clients_the_new_list_alone() {
 }
 
 #[tokio::test]
-async fn apps_that_are_switched_on_are_fetched_and_told() {
+async fn enabled_apps_are_fetched_and_reported() {
     let mut test = AppTest::new(directory(), Vec::new(), "").await;
     let switch = json!({ "enablement": { "apps": true } });
     test.server
@@ -443,7 +443,7 @@ async fn apps_that_are_switched_on_are_fetched_and_told() {
 
 #[tokio::test]
 async fn a_newer_service_has_its_apps_elsewhere() {
-    let mut test = AppTest::new(directory(), vec![says("done")], "").await;
+    let mut test = AppTest::new(directory(), vec![text_reply("done")], "").await;
     test.state.is_newer.store(true, Ordering::Relaxed);
     let list = test.server.result("app/list", json!({})).await;
     assert_eq!(list["data"][0]["id"], "connector_mail", "{list}");
@@ -466,7 +466,7 @@ async fn a_bad_directory_is_an_error_and_nothing_else() {
         ),
         (page(&json!([]), Some("again")), "its pages form a circle"),
     ] {
-        let mut test = AppTest::new(vec![answer], vec![says("done")], "").await;
+        let mut test = AppTest::new(vec![answer], vec![text_reply("done")], "").await;
         let (code, message) = test.refusal().await;
         assert_eq!(code, -32603, "{message}");
         assert!(
@@ -505,8 +505,8 @@ async fn tools_of_apps_are_offered_by_the_settings_and_called() {
     let call = sse::function_call("call", "mcp__codex_apps__mail_read", &json!({}));
     let replies = vec![
         HttpReply::stream(&sse::items(&[call])),
-        says("done"),
-        says("again"),
+        text_reply("done"),
+        text_reply("again"),
     ];
     let settings = "[apps._default]\ndestructive_enabled = false\n[apps.connector_notes]\nenabled = false\n\
         [mcp_servers.codex_apps]\ncommand = \"/not/there\"\n";
@@ -535,7 +535,7 @@ async fn tools_of_apps_are_offered_by_the_settings_and_called() {
 #[tokio::test]
 async fn without_the_feature_or_the_login_there_are_no_apps() {
     let settings = "[features]\napps = false\n";
-    let mut off = AppTest::new(directory(), vec![says("done")], settings).await;
+    let mut off = AppTest::new(directory(), vec![text_reply("done")], settings).await;
     let none = json!({ "data": [], "nextCursor": null });
     assert_eq!(off.server.result("app/list", json!({})).await, none);
     let thread = off.server.start_thread().await;
@@ -566,7 +566,7 @@ async fn app_list_of_a_thread_follows_its_settings() {
 #[tokio::test]
 async fn a_slow_directory_delays_nobody_else() {
     let slow = page(&json!([]), None).set_delay(Duration::from_mins(5));
-    let mut test = AppTest::new(vec![slow], vec![says("done")], "").await;
+    let mut test = AppTest::new(vec![slow], vec![text_reply("done")], "").await;
     test.server.begin("app/list", json!({})).await.unwrap();
     let thread = test.server.start_thread().await;
     let ended = test.server.run_turn(&thread, "hello").await;

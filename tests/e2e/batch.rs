@@ -150,7 +150,7 @@ async fn every_row_gets_a_thread_and_a_result() {
 }
 
 #[tokio::test]
-async fn row_of_a_killed_worker_goes_on_in_its_thread() {
+async fn row_of_a_killed_worker_continues_in_its_thread() {
     let model = ModelServer::start([]).await.unwrap();
     let never = Latch::new();
     model.push(held(&never, "too late"));

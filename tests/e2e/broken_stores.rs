@@ -98,7 +98,7 @@ async fn files_that_hold_no_thread_are_left_out_and_refused() {
 
 /// A disk that is full, as the limit on the size of files shows it: writing fails, nothing else does.
 #[tokio::test]
-async fn a_full_disk_is_told_and_what_was_saved_stays() {
+async fn full_disk_is_reported_and_saved_data_is_kept() {
     let model = model().await;
     let home = scripted_home(&model, "");
     let program = home.path().join("limited");
@@ -183,7 +183,7 @@ async fn a_file_of_another_user_harms_no_other_thread() {
 }
 
 #[tokio::test]
-async fn a_home_that_cannot_be_written_is_read_all_the_same() {
+async fn read_only_home_can_be_read() {
     let model = model().await;
     let home = scripted_home(&model, "");
     stored(home.path(), 1, None);

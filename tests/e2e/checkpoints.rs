@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::git::git;
 use crate::setup::{PROGRAM, scripted_home};
-use crate::threads::said;
+use crate::threads::message_reply;
 
 const SETTINGS: &str = "approval_policy = \"never\"\n[features]\nunified_exec = false";
 
@@ -58,12 +58,12 @@ async fn files_and_conversation_go_back() {
     let edit = "sed -i s/one/two/ a; echo new > b";
     let replies = [
         runs("1", "cat a"),
-        said("m1", "read"),
+        message_reply("m1", "read"),
         runs("2", edit),
-        said("m2", "written"),
+        message_reply("m2", "written"),
         runs("3", "echo three > a"),
-        said("m3", "again"),
-        said("m4", "fine"),
+        message_reply("m3", "again"),
+        message_reply("m4", "fine"),
     ];
     let model = ModelServer::start(replies).await.unwrap();
     let home = scripted_home(&model, SETTINGS);
@@ -148,7 +148,7 @@ async fn files_and_conversation_go_back() {
 async fn files_are_read_after_they_were_restored() {
     let mut replies = Vec::new();
     for _ in 0..4 {
-        replies.extend([runs("1", "echo new > a"), said("m1", "written")]);
+        replies.extend([runs("1", "echo new > a"), message_reply("m1", "written")]);
     }
     let model = ModelServer::start(replies).await.unwrap();
     let home = scripted_home(&model, SETTINGS);
@@ -187,7 +187,10 @@ async fn a_shell_lists_compares_and_restores() {
         "shell_command",
         &json!({ "command": format!("apply_patch <<'E'\n{patch}\nE") }),
     );
-    let replies = [HttpReply::stream(&sse::items(&[call])), said("m", "done")];
+    let replies = [
+        HttpReply::stream(&sse::items(&[call])),
+        message_reply("m", "done"),
+    ];
     let model = ModelServer::start(replies).await.unwrap();
     let home = scripted_home(&model, SETTINGS);
     let folder = tempfile::tempdir().unwrap();
@@ -259,9 +262,9 @@ async fn a_session_leaves_the_repository_byte_for_byte_as_it_was() {
     let patch = "*** Begin Patch\n*** Update File: a\n@@\n-one\n+two\n*** End Patch";
     let replies = [
         runs("1", &format!("apply_patch <<'E'\n{patch}\nE")),
-        said("m1", "patched"),
+        message_reply("m1", "patched"),
         runs("2", "rm -r d; sed -i s/two/three/ a; mkdir e; echo x > e/x"),
-        said("m2", "written"),
+        message_reply("m2", "written"),
     ];
     let model = ModelServer::start(replies).await.unwrap();
     let home = scripted_home(&model, SETTINGS);
@@ -292,9 +295,9 @@ async fn a_session_leaves_the_repository_byte_for_byte_as_it_was() {
 async fn two_servers_share_a_store_and_a_folder() {
     let replies = [
         runs("1", "echo one > one"),
-        said("m1", "done"),
+        message_reply("m1", "done"),
         runs("2", "echo two > two"),
-        said("m2", "done"),
+        message_reply("m2", "done"),
     ];
     let model = ModelServer::start(replies).await.unwrap();
     let home = scripted_home(&model, SETTINGS);
@@ -315,7 +318,7 @@ async fn two_servers_share_a_store_and_a_folder() {
 
 #[tokio::test]
 async fn the_trace_names_the_checkpoint_of_a_turn() {
-    let replies = [runs("1", "echo new > new"), said("m1", "done")];
+    let replies = [runs("1", "echo new > new"), message_reply("m1", "done")];
     let model = ModelServer::start(replies).await.unwrap();
     let home = scripted_home(&model, SETTINGS);
     let folder = tempfile::tempdir().unwrap();

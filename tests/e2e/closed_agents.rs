@@ -132,7 +132,7 @@ async fn a_closed_agent_ends_with_those_below_it_and_stays_closed() {
 }
 
 #[tokio::test]
-async fn an_agent_closes_neither_itself_nor_what_is_above_it() {
+async fn agent_cannot_close_itself_or_its_ancestors() {
     let latch = Latch::new();
     let refused = [
         (

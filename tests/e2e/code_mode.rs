@@ -216,7 +216,7 @@ async fn the_model_is_offered_scripts_where_they_are_enabled() {
 }
 
 #[tokio::test]
-async fn a_catalogue_says_how_its_models_call_tools() {
+async fn catalogue_selects_the_tool_mode_of_a_model() {
     for (mode, feature, expected) in [
         ("direct", "code_mode_only", "exec_command"),
         ("code_mode", "code_mode_only", "exec,wait,exec_command"),
@@ -252,7 +252,7 @@ async fn tools_of(member: &str, value: &str, feature: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_catalogue_says_which_agents_a_model_works_with() {
+async fn catalogue_selects_the_agents_of_a_model() {
     for (version, feature, expected, missing) in [
         ("v2", "multi_agent", "list_agents", "send_input"),
         ("v1", "multi_agent_v2", "send_input", "list_agents"),
@@ -293,7 +293,7 @@ async fn input_that_is_no_script_starts_none() {
 }
 
 #[tokio::test]
-async fn a_script_goes_on_until_it_is_waited_for_or_terminated() {
+async fn script_runs_until_awaited_or_terminated() {
     let mut scripted = Scripted::start(ENABLED).await;
     let goes_on = "text('a'); yield_control(); await tools.exec_command({ cmd: 'echo b' }).then((b) => text(b.output)); text('c')";
     let never = "// @exec: {\"yield_time_ms\": 0}\ntext('d'); for (;;);";
@@ -318,7 +318,7 @@ async fn a_script_goes_on_until_it_is_waited_for_or_terminated() {
 }
 
 #[tokio::test]
-async fn a_script_says_something_before_it_ends() {
+async fn script_output_is_sent_before_its_end() {
     let mut scripted = Scripted::start(ENABLED).await;
     scripted
         .outputs([script("c0", "notify('soon'); text('end')")])
@@ -412,7 +412,7 @@ async fn cells_and_their_calls_are_traced() {
 const CONSOLE: &str = "approval_policy = \"never\"\n[features]\njs_repl = true";
 
 #[tokio::test]
-async fn a_console_keeps_what_scripts_declare() {
+async fn console_keeps_declared_variables() {
     let mut scripted = Scripted::start(CONSOLE).await;
     let image = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let shows = format!("await codex.emitImage('{image}'); console.log('t')");

@@ -217,7 +217,7 @@ async fn invalid_command_requests_are_refused() {
 }
 
 #[tokio::test]
-async fn a_sandbox_holds() {
+async fn command_stays_in_its_sandbox() {
     let mut serving = Serving::start().await;
     let file = serving.path("made");
     let touch = format!("touch {file}");
@@ -388,7 +388,7 @@ async fn command_input_arrives_in_order_until_it_is_closed() {
 }
 
 #[tokio::test]
-async fn a_terminal_that_is_ended_says_so_in_the_exit_code() {
+async fn ended_terminal_has_its_exit_code() {
     let mut serving = Serving::start().await;
     let tty = json!({ "processId": "t", "tty": true, "disableTimeout": true });
     let command = shell_with("echo on; exec sleep 600", tty);
@@ -463,7 +463,7 @@ async fn much_output_arrives_whole_and_before_the_reply() {
 }
 
 #[tokio::test]
-async fn the_last_delta_says_that_the_cap_is_reached() {
+async fn last_delta_marks_the_reached_cap() {
     let mut serving = Serving::start().await;
     for (cap, expected, count) in [(5, "12345", 1), (3, "123", 1), (0, "", 1)] {
         let streamed =

@@ -9,7 +9,7 @@ use crate::setup::PROGRAM;
 use crate::{codex, stdout_of};
 
 #[test]
-fn version_is_what_clients_look_for() {
+fn version_output_has_the_expected_form() {
     let version = stdout_of(&codex(&["--version"]));
     assert_eq!(
         version,
@@ -31,7 +31,7 @@ fn an_unknown_command_is_a_usage_error() {
 }
 
 #[test]
-fn every_command_has_help_that_says_what_it_does() {
+fn every_command_has_a_help_text() {
     for command in [
         &["demo"][..],
         &["exec"],
@@ -168,7 +168,7 @@ fn manual_pages_are_written_for_every_command() {
 }
 
 #[test]
-fn an_error_says_what_failed_and_why() {
+fn errors_name_what_failed_and_why() {
     let output = codex(&["debug", "trace-reduce", "/no/such/bundle"]);
     assert_eq!(output.status.code(), Some(1));
     let message = String::from_utf8(output.stderr).unwrap();

@@ -269,7 +269,7 @@ fn too_long(window: i64) -> HttpReply {
 }
 
 #[tokio::test]
-async fn window_that_a_server_tells_is_gone_by() {
+async fn window_reported_by_the_server_is_used() {
     let (model, _home, mut server, thread) = started(json!({})).await;
     turn(&mut server, &thread, "one").await;
     model.push(too_long(4096));

@@ -10,7 +10,7 @@ use tokio::io::AsyncReadExt;
 
 use crate::repository;
 use crate::setup::{experimental_server, home_with, scripted_home, server};
-use crate::threads::said;
+use crate::threads::message_reply;
 
 /// Runs a turn in a new thread and answers the ids of both.
 async fn turn(server: &mut AppServer) -> (String, String) {
@@ -59,8 +59,10 @@ async fn a_warning_names_settings_without_effect() {
 }
 
 #[tokio::test]
-async fn a_program_is_told_of_each_turn_that_has_ended() {
-    let model = ModelServer::start([said("m", "done")]).await.unwrap();
+async fn notify_program_runs_after_each_turn() {
+    let model = ModelServer::start([message_reply("m", "done")])
+        .await
+        .unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (script, notice) = (
         folder.path().join("notify.sh"),
@@ -97,8 +99,10 @@ async fn a_program_is_told_of_each_turn_that_has_ended() {
 }
 
 #[tokio::test]
-async fn the_index_and_the_log_are_kept_where_settings_say() {
-    let model = ModelServer::start([said("m", "done")]).await.unwrap();
+async fn index_and_log_folders_are_configurable() {
+    let model = ModelServer::start([message_reply("m", "done")])
+        .await
+        .unwrap();
     let home = scripted_home(&model, "sqlite_home = 'elsewhere'\nlog_dir = 'logs'");
     let mut server = experimental_server(&home).await;
     turn(&mut server).await;
@@ -134,7 +138,7 @@ async fn the_preset_of_plan_mode_has_the_effort_of_the_settings() {
 }
 
 #[tokio::test]
-async fn the_model_is_told_of_the_trailer_of_commits() {
+async fn commit_trailer_is_in_the_model_instructions() {
     let feature = "[features]\ncodex_git_commit = true\n";
     for (settings, expected) in [
         (String::new(), None),
@@ -145,7 +149,9 @@ async fn the_model_is_told_of_the_trailer_of_commits() {
         ),
         (format!("commit_attribution = ''\n{feature}"), None),
     ] {
-        let model = ModelServer::start([said("m", "done")]).await.unwrap();
+        let model = ModelServer::start([message_reply("m", "done")])
+            .await
+            .unwrap();
         let home = scripted_home(&model, &settings);
         let mut server = experimental_server(&home).await;
         turn(&mut server).await;
@@ -160,7 +166,7 @@ async fn the_model_is_told_of_the_trailer_of_commits() {
 
 #[tokio::test]
 async fn a_thread_has_the_skills_and_tools_that_its_request_sets() {
-    let replies = (0..3).map(|number| said(&format!("message-{number}"), "done"));
+    let replies = (0..3).map(|number| message_reply(&format!("message-{number}"), "done"));
     let model = ModelServer::start(replies).await.unwrap();
     let home = scripted_home(&model, "");
     let mut server = experimental_server(&home).await;

@@ -137,7 +137,7 @@ async fn context_use_is_reported_during_turns_and_for_ephemeral_threads() {
 }
 
 #[test]
-fn exec_shows_what_fills_the_context_as_an_event() {
+fn exec_reports_context_use_as_an_event() {
     let folders = ExecFolders::new();
     let hello = crate::exec::scenario("hello.toml");
     let plain = folders.exec(&["--json", "--scenario", &hello, "hi"]);

@@ -192,7 +192,7 @@ fn daemon_socket_does_not_follow_links() {
 }
 
 #[test]
-fn a_listener_that_says_nothing_holds_up_nobody_for_ever() {
+fn silent_listener_does_not_block_the_daemon() {
     let home = DaemonHome::new();
     fs::create_dir(home.socket().parent().unwrap()).unwrap();
     let silent = UnixListener::bind(home.socket()).unwrap();
@@ -202,7 +202,7 @@ fn a_listener_that_says_nothing_holds_up_nobody_for_ever() {
 }
 
 #[test]
-fn an_error_at_the_start_is_told() {
+fn daemon_start_error_is_reported() {
     let home = DaemonHome::new();
     let arguments = [
         "app-server",
@@ -242,7 +242,7 @@ async fn the_proxy_passes_websockets_on() {
 }
 
 #[test]
-fn a_proxy_without_a_server_says_so() {
+fn proxy_without_a_server_is_an_error() {
     let home = DaemonHome::new();
     let output = home.command(&["app-server", "proxy"]).output().unwrap();
     let error = refusal(&output);

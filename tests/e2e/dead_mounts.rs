@@ -15,7 +15,7 @@ use tempfile::TempDir;
 
 use crate::codex;
 use crate::setup::{PROGRAM, experimental_server, home_with, scripted_config, scripted_home};
-use crate::threads::said;
+use crate::threads::message_reply;
 
 /// How long a request may take: one file system is tried for two seconds.
 const SOON: Duration = Duration::from_secs(8);
@@ -424,7 +424,7 @@ async fn turns_on_a_dead_mount_fail_and_others_go_on() {
         "apply_patch",
         &patch,
     )])));
-    model.push(said("m", "done"));
+    model.push(message_reply("m", "done"));
     soon(&mut server, "turn/start", start(&other)).await;
     let ended = server.completed_turn().await;
     assert_eq!(ended["status"], "completed", "{ended}");

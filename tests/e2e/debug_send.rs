@@ -62,7 +62,7 @@ fn raw_is_the_wire() {
 }
 
 #[test]
-fn approvals_are_answered_as_the_flag_says() {
+fn approval_flag_answers_approvals() {
     let script = scenario("approve-command.toml");
     for (answer, expected) in [
         ("accept", "is there"),

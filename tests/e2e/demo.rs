@@ -151,7 +151,7 @@ fn closed_input_declines_the_command() {
 }
 
 #[test]
-fn a_session_that_fails_says_so() {
+fn failed_session_is_reported() {
     let (output, _home) = with_script("context-full.toml", "");
     assert_eq!(output.status.code(), Some(1));
     contains_in_order(&text(&output), &["Error\n", "context window", "Failed\n"]);

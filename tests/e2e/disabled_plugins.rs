@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use crate::app_search::names;
 use crate::mcp_process::behaviour_of;
-use crate::mcp_servers::says;
+use crate::mcp_servers::text_reply;
 use crate::plugin_folders::MarketplaceFolder;
 use crate::setup::{experimental_server, scripted_home};
 

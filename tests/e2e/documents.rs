@@ -195,7 +195,7 @@ fn links_lead_to_files() {
 
 /// The help says how each command ends, so that scripts can rely on it.
 #[test]
-fn commands_that_scripts_use_tell_their_exit_status() {
+fn script_commands_have_documented_exit_codes() {
     for command in [
         &["exec"][..],
         &["exec", "review"],

@@ -105,7 +105,7 @@ async fn a_command_in_a_terminal_is_asked_about_by_the_engine() {
 }
 
 #[tokio::test]
-async fn a_policy_that_asks_nobody_refuses_what_leaves_the_sandbox() {
+async fn policy_never_refuses_sandbox_escapes() {
     for sandbox in ["read-only", "workspace-write"] {
         let settings = json!({ "approval_policy": "never", "sandbox_mode": sandbox });
         let (mut editor, session) = editor(&["make test", "cat x"], settings, &[]).await;

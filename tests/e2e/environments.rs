@@ -148,7 +148,7 @@ async fn a_registered_machine_is_described_by_its_exec_server() {
 }
 
 #[tokio::test]
-async fn a_machine_that_cannot_be_reached_says_why() {
+async fn unreachable_machine_gives_the_reason() {
     let home = home_with("");
     let mut server = experimental_server(&home).await;
     let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();

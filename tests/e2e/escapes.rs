@@ -118,7 +118,7 @@ fn attempt(unified: bool, outside: &Outside, what: &str, call: Value) {
     let mut proto = Proto::start(&settings, &[sse::items(&[call])], |cwd| {
         outside.prepare(cwd)
     });
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     proto.wait_for("task_complete");
     proto.close();
     outside.check(&proto.cwd(), what);
@@ -140,7 +140,7 @@ fn the_tools_work_where_they_may() {
     ] {
         let settings = SETTINGS.replace("UNIFIED", if unified { "true" } else { "false" });
         let mut proto = Proto::start(&settings, &[sse::items(&[call])], |_| {});
-        proto.say("1", "go");
+        proto.submit_text("1", "go");
         proto.wait_for("task_complete");
         assert_eq!(fs::read_to_string(proto.cwd().join("new")).unwrap(), "x\n");
     }
@@ -151,7 +151,7 @@ fn the_tools_work_where_they_may() {
         &[sse::items(&[call])],
         |_| {},
     );
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     proto.wait_for("task_complete");
     assert_eq!(fs::read_to_string(proto.cwd().join("new")).unwrap(), "x\n");
 }
@@ -239,7 +239,7 @@ impl Drop for Victim {
 /// What the model reads of a call.
 fn answer_to(settings: &str, call: Value) -> String {
     let mut proto = Proto::start(settings, &[sse::items(&[call])], |_| {});
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     proto.wait_for("task_complete");
     proto.model_request(1)
 }
@@ -284,7 +284,7 @@ fn a_patch_does_not_reach_the_memory_of_another_process() {
             let mut proto = Proto::start(&settings, &[sse::items(&[call])], |cwd| {
                 fs::write(cwd.join("file"), "file\n").unwrap();
             });
-            proto.say("1", "go");
+            proto.submit_text("1", "go");
             proto.wait_for("task_complete");
             let answer = proto.model_request(1);
             assert!(answer.contains("patch rejected"), "{change}: {answer}");
@@ -330,7 +330,7 @@ fn a_killed_engine_leaves_nothing_running_and_a_rollout_that_loads() {
         &[sse::items(&[call])],
         |_| {},
     );
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     proto.wait_for("exec_command_output_delta");
     wait_until("the commands run", || running(&mark) == 2);
     proto.kill();

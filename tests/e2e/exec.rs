@@ -93,7 +93,7 @@ pub(crate) fn kinds(events: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn the_last_message_is_all_that_stands_on_standard_output() {
+fn standard_output_has_only_the_last_message() {
     let place = ExecFolders::new();
     let plan = scenario("plan.toml");
     let output = place.exec(&["--scenario", &plan, "the largest file?"]);
@@ -183,7 +183,7 @@ fn the_prompt_can_come_from_standard_input() {
 }
 
 #[test]
-fn outside_a_repository_one_must_say_so() {
+fn exec_outside_a_repository_needs_its_flag() {
     let place = ExecFolders::new();
     fs::remove_dir(place.work.path().join(".git")).unwrap();
     let hello = scenario("hello.toml");
@@ -202,7 +202,7 @@ fn ephemeral_stores_nothing() {
 }
 
 #[test]
-fn an_interrupt_ends_the_turn_in_good_order() {
+fn interrupt_ends_the_turn_normally() {
     let place = ExecFolders::new();
     let mut child = place
         .command(&[
@@ -258,7 +258,7 @@ async fn exec_options_reach_the_model() {
 }
 
 #[tokio::test]
-async fn a_thread_goes_on_where_it_was() {
+async fn exec_resume_continues_the_thread() {
     let replies = ["one", "two", "three"].map(|text| HttpReply::stream(&sse::text(text)));
     let model = ModelServer::start(replies).await.unwrap();
     let place = ExecFolders::with_model(&model);
@@ -365,7 +365,7 @@ async fn the_flags_that_the_typescript_sdk_passes_are_taken() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn flags_may_stand_before_the_command() {
+async fn flags_are_accepted_before_the_subcommand() {
     let model = ModelServer::start([HttpReply::stream(&sse::text("hello"))])
         .await
         .unwrap();

@@ -13,7 +13,7 @@ fn hello() -> String {
 }
 
 #[test]
-fn flags_that_are_not_supported_say_what_to_use_instead() {
+fn unsupported_flags_name_the_replacement() {
     let cases = [
         ("--worktree", "git worktree add"),
         ("--local-provider=other", "-c model_provider=other"),
@@ -42,7 +42,7 @@ fn flags_without_an_effect_here_are_accepted() {
 
 /// Programs of continuous integration leave their end of the pipe open.
 #[test]
-fn an_input_that_never_ends_holds_up_nothing() {
+fn unending_input_does_not_block_the_run() {
     let place = ExecFolders::new();
     let mut command = place.command(&["--scenario", &hello(), "hi"]);
     let mut child = command

@@ -12,7 +12,7 @@ use crate::exec::{ExecFolders, events, kinds};
 use crate::mcp_process::configured;
 use crate::stdout_of;
 
-fn says(text: &str) -> HttpReply {
+fn text_reply(text: &str) -> HttpReply {
     HttpReply::stream(&sse::text(text))
 }
 
@@ -24,7 +24,7 @@ async fn run(place: &ExecFolders, arguments: &[&str]) -> Output {
 
 /// What the model got of a run whose input comes in these pieces. Between them the writer pauses.
 async fn asked_with_input(pieces: &'static [&'static str]) -> String {
-    let model = ModelServer::start([says("read")]).await.unwrap();
+    let model = ModelServer::start([text_reply("read")]).await.unwrap();
     let place = ExecFolders::with_model(&model);
     let mut command = place.command(&["what is it?"]);
     let run = move || {
@@ -71,8 +71,8 @@ async fn input_with_pauses_is_read_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_copy_goes_on_and_leaves_the_original() {
-    let model = ModelServer::start([says("one"), says("two")])
+async fn forked_run_continues_a_copy() {
+    let model = ModelServer::start([text_reply("one"), text_reply("two")])
         .await
         .unwrap();
     let place = ExecFolders::with_model(&model);
@@ -94,7 +94,7 @@ async fn a_copy_goes_on_and_leaves_the_original() {
 /// Whether a tool that needs an approval runs with these keys of its server.
 async fn tool_runs(keys: &str) -> bool {
     let call = sse::function_call("c", "mcp__scripted__write", &json!({}));
-    let model = ModelServer::start([HttpReply::stream(&sse::items(&[call])), says("done")]);
+    let model = ModelServer::start([HttpReply::stream(&sse::items(&[call])), text_reply("done")]);
     let model = model.await.unwrap();
     let place = ExecFolders::with_model(&model);
     let file = place.home.path().join("config.toml");

@@ -425,7 +425,7 @@ async fn terminated_command_ends_with_all_that_it_started() {
 }
 
 #[tokio::test]
-async fn waiting_read_holds_up_no_other_request() {
+async fn waiting_read_blocks_no_other_request() {
     let machine = TestMachine::start().await;
     let (mut socket, _) = machine.session().await;
     let params = machine.start_params("1", "sleep 600");

@@ -110,7 +110,7 @@ fn a_failure_has_a_status_a_cause_and_a_next_step() {
 }
 
 #[test]
-fn exec_tells_that_nobody_is_logged_in() {
+fn exec_reports_a_missing_login() {
     let home = tempfile::tempdir().unwrap();
     // Nobody listens at the address: the turn fails, and at once.
     let config = "model_provider = \"mine\"\n[model_providers.mine]\nname = \"Mine\"\n\

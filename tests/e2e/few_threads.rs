@@ -120,7 +120,7 @@ async fn commands_without_a_process_are_answered() {
 
 /// Whatever it lacks: it answers everything, or ends with an error and a message.
 #[tokio::test]
-async fn server_that_cannot_go_on_says_so() {
+async fn failing_server_reports_the_reason() {
     let base = tempfile::tempdir().unwrap();
     for limit in 1..10 {
         let Some(server) = limited(&base, USERS[2], limit) else {

@@ -288,7 +288,7 @@ async fn huge_file_is_not_read_and_copied_sparsely() {
 }
 
 #[tokio::test]
-async fn a_file_comes_back_whole_whatever_its_length() {
+async fn files_of_any_length_are_read_whole() {
     let mut serving = Serving::start().await;
     let path = serving.path("file");
     let piece = 3 * 64 * 1024;

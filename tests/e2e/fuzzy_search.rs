@@ -92,7 +92,7 @@ async fn each_keystroke_is_replied_to() {
 }
 
 #[tokio::test]
-async fn a_session_tells_what_it_finds_for_each_query() {
+async fn search_session_reports_matches_for_each_query() {
     let mut serving = Serving::start().await;
     let root = make(&serving, &["src/alpha.rs", "b.txt"]);
     let start = json!({ "sessionId": "s", "roots": [root] });

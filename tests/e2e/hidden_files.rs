@@ -247,7 +247,7 @@ async fn no_command_with_full_access_reads_a_hidden_file() {
 }
 
 #[tokio::test]
-async fn models_are_told_that_a_file_is_there_and_hidden() {
+async fn model_learns_that_a_file_is_hidden() {
     let settings = "approval_policy = 'never'\nsandbox_mode = 'read-only'";
     let mut test = HiddenTest::with_settings(settings, PATTERNS, None).await;
     let thread = test.start().await;
@@ -382,7 +382,7 @@ async fn built_in_secret_patterns_are_hidden_unless_switched_off() {
 }
 
 #[tokio::test]
-async fn a_person_reads_what_is_hidden_from_the_model() {
+async fn user_can_read_hidden_files() {
     let settings = "approval_policy = 'never'\nsandbox_mode = 'read-only'";
     let mut test = HiddenTest::with_settings(settings, PATTERNS, None).await;
     let read = json!({ "path": test.work().join(".env") });
@@ -392,7 +392,7 @@ async fn a_person_reads_what_is_hidden_from_the_model() {
 }
 
 #[tokio::test]
-async fn patterns_that_cannot_be_used_close_what_they_are_about() {
+async fn unusable_patterns_deny_their_folder() {
     let settings = "approval_policy = 'never'\nsandbox_mode = 'read-only'";
     let mut test = HiddenTest::with_settings(settings, "", None).await;
     fs::write(test.work().join(".codexignore"), "[z-a]\n").unwrap();

@@ -6,7 +6,7 @@ use codex_test_support::{AppServer, ModelServer};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::mcp_servers::says;
+use crate::mcp_servers::text_reply;
 use crate::plugin_folders::MarketplaceFolder;
 use crate::setup::{experimental_server, scripted_home};
 
@@ -93,7 +93,7 @@ async fn plugin_hook_runs_while_its_trusted_content_is_unchanged() {
 
 #[tokio::test]
 async fn hooks_in_a_manifest_count_like_those_in_files() {
-    let model = ModelServer::start([says("done")]).await.unwrap();
+    let model = ModelServer::start([text_reply("done")]).await.unwrap();
     let home = scripted_home(&model, "[features]\ncodex_hooks = true\n");
     let mut team = MarketplaceFolder::new(&home.path().join("team"), "team");
     let hook = json!({ "type": "command", "command": "echo INLINE_CONTEXT" });

@@ -140,7 +140,7 @@ async fn decisions_count_in_open_threads_at_once() {
 }
 
 #[tokio::test]
-async fn hook_that_is_taken_out_of_the_settings_runs_no_more() {
+async fn removed_hook_does_not_run() {
     let model = ModelServer::start([]).await.unwrap();
     let home = untrusted_home(&model);
     let file = home.path().join("config.toml");
@@ -242,7 +242,7 @@ async fn a_project_cannot_trust_its_own_hooks() {
 }
 
 #[tokio::test]
-async fn hooks_may_stand_in_the_settings() {
+async fn hooks_can_be_defined_in_settings() {
     let model = ModelServer::start([]).await.unwrap();
     let home = untrusted_home(&model);
     let file = home.path().join("config.toml");

@@ -102,7 +102,7 @@ async fn a_command_that_is_typed_in_parts_is_seen_whole() {
 }
 
 #[tokio::test]
-async fn a_hook_can_replace_what_is_typed() {
+async fn hook_can_replace_terminal_input() {
     let update = json!({ "hookSpecificOutput": { "hookEventName": "PreToolUse",
         "permissionDecision": "allow", "updatedInput": { "command": "touch other\n" } } });
     let command = format!("grep -q 'touch made' && cat <<'END'\n{update}\nEND\ntrue");

@@ -165,7 +165,7 @@ impl Hooked {
 }
 
 #[tokio::test]
-async fn hooks_are_told_of_a_turn_in_order() {
+async fn turn_hooks_run_in_order() {
     let log = hook("cat >> input; echo >> input");
     let events = [
         "SessionStart",
@@ -465,7 +465,7 @@ async fn an_output_can_be_replaced() {
 }
 
 #[tokio::test]
-async fn a_turn_goes_on_when_a_hook_objects_to_its_end() {
+async fn stop_hook_objection_continues_the_turn() {
     let command =
         "if grep -q '\"stop_hook_active\":true'; then exit 0; fi; echo 'go <on>' >&2; exit 2";
     let hooks = json!({ "Stop": hook(command) });
@@ -592,7 +592,7 @@ async fn a_compaction_can_be_stopped() {
 }
 
 #[tokio::test]
-async fn the_oldest_clients_hear_of_the_hooks_that_they_know() {
+async fn oldest_clients_get_their_known_hooks() {
     let hooks = json!({
         "UserPromptSubmit": hook("true"),
         "PreModelRequest": hook("true"),

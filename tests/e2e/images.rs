@@ -133,7 +133,7 @@ async fn turn(server: &mut AppServer, thread: &str, input: Value) {
 }
 
 #[tokio::test]
-async fn the_model_looks_at_what_it_can_take() {
+async fn viewed_image_is_converted_for_the_model() {
     let look = |file: &ImageCase| {
         sse::function_call(file.name, "view_image", &json!({ "path": file.name }))
     };
@@ -163,7 +163,7 @@ async fn the_model_looks_at_what_it_can_take() {
 }
 
 #[tokio::test]
-async fn a_person_attaches_what_the_model_can_take() {
+async fn user_image_is_converted_for_the_model() {
     let (mut server, model, home, thread) = scripted(&[]).await;
     let path = |file: &ImageCase| home.path().join(file.name).to_str().unwrap().to_owned();
     let attach = |file: &ImageCase| json!({ "type": "localImage", "path": path(file) });

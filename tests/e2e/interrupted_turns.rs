@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::setup::{experimental_server, scripted_home, server};
-use crate::threads::said;
+use crate::threads::message_reply;
 
 const APPROVAL: &str = "item/commandExecution/requestApproval";
 const ASKING: &str = "approval_policy = \"untrusted\"\n[features]\nunified_exec = false\n\
@@ -108,8 +108,11 @@ fn content(question: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_open_approval_is_asked_again_and_the_turn_goes_on() {
-    let replies = vec![calls(&[runs("call-1", COUNTED)]), said("m1", "done")];
+async fn open_approval_is_asked_again_and_the_turn_continues() {
+    let replies = vec![
+        calls(&[runs("call-1", COUNTED)]),
+        message_reply("m1", "done"),
+    ];
     let (case, server, asked) = begun(replies, ASKING, APPROVAL).await;
     server.kill().await.unwrap();
     let turn = asked["params"]["turnId"].clone();
@@ -153,7 +156,10 @@ async fn an_open_approval_is_asked_again_and_the_turn_goes_on() {
 
 #[tokio::test]
 async fn clients_of_stable_methods_see_an_interrupted_turn_alone() {
-    let replies = vec![calls(&[runs("call-1", COUNTED)]), said("m1", "fine")];
+    let replies = vec![
+        calls(&[runs("call-1", COUNTED)]),
+        message_reply("m1", "fine"),
+    ];
     let (case, first, asked) = begun(replies, ASKING, APPROVAL).await;
     first.kill().await.unwrap();
     let mut client = server(&case.home).await;
@@ -176,7 +182,10 @@ async fn clients_of_stable_methods_see_an_interrupted_turn_alone() {
 
 #[tokio::test]
 async fn a_question_survives_the_end_of_its_client_and_a_signal() {
-    let replies = vec![calls(&[runs("call-1", COUNTED)]), said("m1", "done")];
+    let replies = vec![
+        calls(&[runs("call-1", COUNTED)]),
+        message_reply("m1", "done"),
+    ];
     let (case, server, asked) = begun(replies, ASKING, APPROVAL).await;
     server.abandon().await.unwrap();
     let (mut server, _) = case.resumed(json!("ifWaiting")).await;
@@ -198,7 +207,10 @@ async fn a_question_survives_the_end_of_its_client_and_a_signal() {
 async fn a_call_that_had_begun_is_never_made_again() {
     let begins = format!("{COUNTED}; sleep 600");
     for settings in [NEVER, ASKING] {
-        let replies = vec![calls(&[runs("call-1", &begins)]), said("m1", "so be it")];
+        let replies = vec![
+            calls(&[runs("call-1", &begins)]),
+            message_reply("m1", "so be it"),
+        ];
         let until = match settings {
             NEVER => "item/commandExecution/outputDelta",
             _ => APPROVAL,
@@ -231,7 +243,7 @@ async fn a_call_that_had_begun_is_never_made_again() {
 #[tokio::test]
 async fn calls_before_a_pending_approval_are_kept_after_a_kill() {
     let two = [runs("call-1", "pwd"), runs("call-2", COUNTED)];
-    let replies = vec![calls(&two), said("m1", "done")];
+    let replies = vec![calls(&two), message_reply("m1", "done")];
     let (case, server, asked) = begun(replies, ASKING, APPROVAL).await;
     assert_eq!(asked["params"]["itemId"], "call-2");
     server.kill().await.unwrap();
@@ -257,7 +269,7 @@ async fn a_model_that_was_writing_is_asked_again() {
     ];
     let replies = vec![
         HttpReply::stream(&begun_message).stall(),
-        said("m2", "a whole sentence"),
+        message_reply("m2", "a whole sentence"),
     ];
     let (case, server, _) = begun(replies, NEVER, "item/agentMessage/delta").await;
     case.kill(server).await;
@@ -271,11 +283,11 @@ async fn a_model_that_was_writing_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_turn_goes_on_between_two_requests() {
+async fn turn_killed_between_requests_continues() {
     let replies = vec![
         calls(&[runs("call-1", COUNTED)]),
         HttpReply::silence(),
-        said("m1", "done"),
+        message_reply("m1", "done"),
     ];
     let (case, server, _) = begun(replies, NEVER, "item/completed").await;
     case.model.request(1).await;
@@ -294,7 +306,10 @@ async fn a_turn_goes_on_between_two_requests() {
 
 #[tokio::test]
 async fn the_turn_keeps_its_settings_unless_the_request_has_others() {
-    let replies = vec![calls(&[runs("call-1", COUNTED)]), said("m1", "done")];
+    let replies = vec![
+        calls(&[runs("call-1", COUNTED)]),
+        message_reply("m1", "done"),
+    ];
     let (case, server, _) = begun(replies, ASKING, APPROVAL).await;
     server.kill().await.unwrap();
     // Meanwhile the configuration became careless. The turn still asks.
@@ -316,7 +331,10 @@ async fn the_turn_keeps_its_settings_unless_the_request_has_others() {
 
 #[tokio::test]
 async fn a_fork_does_not_continue_the_turn_of_its_source() {
-    let replies = vec![calls(&[runs("call-1", COUNTED)]), said("m1", "done")];
+    let replies = vec![
+        calls(&[runs("call-1", COUNTED)]),
+        message_reply("m1", "done"),
+    ];
     let (case, mut server, _) = begun(replies, ASKING, APPROVAL).await;
     let forked = json!({ "threadId": case.thread });
     let forked = server.call("thread/fork", forked).await.unwrap();
@@ -334,7 +352,10 @@ async fn a_fork_does_not_continue_the_turn_of_its_source() {
 
 #[tokio::test]
 async fn a_fork_marks_the_turn_without_an_end_in_its_history() {
-    let replies = vec![calls(&[runs("call-1", COUNTED)]), said("m1", "done")];
+    let replies = vec![
+        calls(&[runs("call-1", COUNTED)]),
+        message_reply("m1", "done"),
+    ];
     let (case, server, _) = begun(replies, ASKING, APPROVAL).await;
     server.kill().await.unwrap();
     let mut server = experimental_server(&case.home).await;
@@ -374,7 +395,7 @@ async fn a_question_of_the_model_is_asked_again() {
         "options": [{ "label": "red", "description": "warm" },
             { "label": "blue", "description": "cold" }] }] });
     let asks = sse::function_call("call-1", "request_user_input", &question);
-    let replies = vec![calls(&[asks]), said("m1", "done")];
+    let replies = vec![calls(&[asks]), message_reply("m1", "done")];
     let method = "item/tool/requestUserInput";
     let (case, server, asked) = begun(replies, ASKING, method).await;
     server.kill().await.unwrap();
@@ -393,7 +414,7 @@ async fn a_question_of_the_model_is_asked_again() {
 async fn the_approval_of_a_patch_is_asked_again() {
     let patch = "*** Begin Patch\n*** Add File: new\n+text\n*** End Patch";
     let patch = runs("call-1", &format!("apply_patch <<'EOF'\n{patch}\nEOF"));
-    let replies = vec![calls(&[patch]), said("m1", "done")];
+    let replies = vec![calls(&[patch]), message_reply("m1", "done")];
     let method = "item/fileChange/requestApproval";
     let (case, server, asked) = begun(replies, ASKING, method).await;
     server.kill().await.unwrap();
@@ -440,7 +461,7 @@ async fn agent_turn_continues_after_a_resume() {
     assert_eq!(resumed["interruptedTurn"]["waiting"], waiting);
     let again = server.wait_for(APPROVAL).await.unwrap();
     assert_eq!(content(&again), content(&asked));
-    of_agent.model.push(said("m1", "made"));
+    of_agent.model.push(message_reply("m1", "made"));
     answer(&mut server, &again, json!({ "decision": "accept" })).await;
     assert_eq!(server.completed_turn().await["status"], "completed");
     assert_eq!(of_agent.count(), 1);
@@ -450,7 +471,7 @@ async fn agent_turn_continues_after_a_resume() {
         thread: case.thread,
         ..of_agent
     };
-    case.model.push(said("m2", "done"));
+    case.model.push(message_reply("m2", "done"));
     let params = json!({ "threadId": case.thread, "continueTurn": "always" });
     let resumed = server.call("thread/resume", params).await.unwrap();
     assert_eq!(resumed["result"]["interruptedTurn"]["isContinued"], true);

@@ -13,7 +13,7 @@ fn call(name: &str, arguments: &Value) -> HttpReply {
 }
 
 /// A message whose id is its text.
-fn says(text: &str) -> HttpReply {
+fn text_reply(text: &str) -> HttpReply {
     let mut message = sse::message(text);
     message["id"] = text.into();
     HttpReply::stream(&sse::items(&[message]))
@@ -55,7 +55,7 @@ async fn thread_with_terminals(server: &mut AppServer, policy: &str) -> String {
 #[tokio::test]
 async fn last_terminal_input_is_reported_before_the_end() {
     let waits = json!({ "cmd": "read line", "tty": true, "yield_time_ms": 250 });
-    let model = ModelServer::start([call("exec_command", &waits), says("it waits")]);
+    let model = ModelServer::start([call("exec_command", &waits), text_reply("it waits")]);
     let model = model.await.unwrap();
     let home = untrusted_home(&model);
     let mut server = server(&home).await;
@@ -67,7 +67,7 @@ async fn last_terminal_input_is_reported_before_the_end() {
     let session: u64 = digits.unwrap().parse().unwrap();
     let types = json!({ "session_id": session, "chars": "go\n" });
     model.push(call("write_stdin", &types));
-    model.push(says("done"));
+    model.push(text_reply("done"));
     server.start_turn(&thread, "go on").await;
     let typed = ("item/commandExecution/terminalInteraction", json!("go\n"));
     let seen = ends_of(&mut server, &["commandExecution"]).await;
@@ -81,7 +81,7 @@ async fn last_terminal_input_is_reported_before_the_end() {
 #[tokio::test]
 async fn reconnected_client_sees_the_running_command() {
     let runs = json!({ "cmd": "sleep 600", "yield_time_ms": 250 });
-    let model = ModelServer::start([call("exec_command", &runs), says("it runs")]);
+    let model = ModelServer::start([call("exec_command", &runs), text_reply("it runs")]);
     let model = model.await.unwrap();
     let home = untrusted_home(&model);
     let mut server = AppServer::start(PROGRAM, home.path()).unwrap();
@@ -119,7 +119,9 @@ async fn reconnected_client_sees_the_running_command() {
 #[tokio::test]
 async fn error_answer_declines_the_command() {
     let command = call("shell_command", &json!({ "command": "touch made.txt" }));
-    let model = ModelServer::start([command, says("done")]).await.unwrap();
+    let model = ModelServer::start([command, text_reply("done")])
+        .await
+        .unwrap();
     let home = untrusted_home(&model);
     let mut server = server(&home).await;
     let thread = server.start_thread().await;
@@ -137,7 +139,7 @@ async fn error_answer_declines_the_command() {
 #[tokio::test]
 async fn a_command_that_was_allowed_and_cannot_start_ends_as_failed() {
     let arguments = json!({ "cmd": "touch made.txt", "workdir": "no/such/folder" });
-    let model = ModelServer::start([call("exec_command", &arguments), says("done")]);
+    let model = ModelServer::start([call("exec_command", &arguments), text_reply("done")]);
     let model = model.await.unwrap();
     let home = untrusted_home(&model);
     let mut server = server(&home).await;
@@ -164,7 +166,7 @@ async fn a_command_that_was_allowed_and_cannot_start_ends_as_failed() {
 
 #[tokio::test]
 async fn empty_model_message_is_stored_as_shown() {
-    let model = ModelServer::start([says("")]).await.unwrap();
+    let model = ModelServer::start([text_reply("")]).await.unwrap();
     let home = untrusted_home(&model);
     let mut server = server(&home).await;
     let thread = server.start_thread().await;
@@ -182,7 +184,7 @@ async fn empty_model_message_is_stored_as_shown() {
 
 #[tokio::test]
 async fn a_compaction_is_stored_as_the_first_turn_of_a_thread() {
-    let model = ModelServer::start([says("a summary")]).await.unwrap();
+    let model = ModelServer::start([text_reply("a summary")]).await.unwrap();
     let home = untrusted_home(&model);
     let mut first = server(&home).await;
     let thread = first.start_thread().await;
@@ -203,7 +205,7 @@ fn refused() -> HttpReply {
 
 #[tokio::test]
 async fn a_compaction_that_fails_ends_as_failed() {
-    let model = ModelServer::start([says("hello"), refused(), says("still here")]);
+    let model = ModelServer::start([text_reply("hello"), refused(), text_reply("still here")]);
     let model = model.await.unwrap();
     let home = untrusted_home(&model);
     let mut server = server(&home).await;
@@ -229,7 +231,7 @@ async fn a_compaction_that_fails_ends_as_failed() {
 }
 
 #[tokio::test]
-async fn a_review_that_fails_says_why_before_it_ends() {
+async fn failed_review_gives_the_reason_before_its_end() {
     let model = ModelServer::start([refused()]).await.unwrap();
     let home = untrusted_home(&model);
     let mut server = server(&home).await;
@@ -264,7 +266,9 @@ async fn a_message_that_is_interrupted_ends_with_its_turn() {
 #[tokio::test]
 async fn a_terminal_that_is_declined_begins_once() {
     let command = call("exec_command", &json!({ "cmd": "touch made.txt" }));
-    let model = ModelServer::start([command, says("done")]).await.unwrap();
+    let model = ModelServer::start([command, text_reply("done")])
+        .await
+        .unwrap();
     let home = untrusted_home(&model);
     let mut server = server(&home).await;
     let thread = thread_with_terminals(&mut server, "untrusted").await;
@@ -311,7 +315,7 @@ async fn calls_with_the_same_id_are_two_items() {
     let replies = [
         HttpReply::stream(&sse::items(&[call("echo one"), call("echo two")])),
         HttpReply::stream(&sse::items(&[call("echo three")])),
-        says("done"),
+        text_reply("done"),
     ];
     let model = ModelServer::start(replies).await.unwrap();
     let home = untrusted_home(&model);
@@ -341,7 +345,7 @@ async fn calls_with_the_same_id_are_two_items() {
 
 /// The end of the turn has charged the goal without a word; the change says it.
 #[tokio::test]
-async fn a_goal_that_is_paused_after_an_interrupt_is_told_once() {
+async fn goal_paused_by_an_interrupt_is_reported_once() {
     let latch = Latch::new();
     let frames = sse::text("one two");
     let reply = HttpReply::stream(&frames[..frames.len() - 2]).wait(&latch);

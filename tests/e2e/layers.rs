@@ -174,7 +174,7 @@ fn arrows_point_down() {
 }
 
 #[test]
-fn capabilities_that_use_each_other_say_why() {
+fn capability_dependencies_have_reasons() {
     let crates = crates();
     let capability = LAYERS.iter().position(|layer| *layer == "capability");
     let is_capability = |name: &str| Some(crates[name].layer) == capability;

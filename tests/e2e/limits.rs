@@ -108,7 +108,7 @@ async fn ends_as_too_large(replies: Vec<HttpReply>, what: &str, limit: usize) {
 }
 
 #[tokio::test]
-async fn a_model_that_goes_on_without_end_ends_its_turn() {
+async fn endless_model_ends_its_turn() {
     let mut steps = vec![sse::created("r"), sse::added(&sse::message(""))];
     let piece = "x".repeat(1 << 20);
     steps.extend((0..17).map(|_| sse::delta(&piece)));

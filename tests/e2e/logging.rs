@@ -8,7 +8,7 @@ use codex_test_support::{HttpReply, ModelServer, ProtocolObserver, sse};
 use serde_json::{Value, json};
 
 use crate::setup::scripted_home;
-use crate::threads::said;
+use crate::threads::message_reply;
 
 /// A conversation of a handshake and of a line that cannot be read, with these variables set.
 fn converse(variables: &[(&str, &str)]) -> Output {
@@ -100,7 +100,10 @@ fn a_log_for_programs_has_an_object_a_line() {
 /// A turn with a call of a tool, logged as these directives say.
 async fn log_of_turn(directives: &str) -> String {
     let call = sse::function_call("call-1", "update_plan", &json!({ "plan": [] }));
-    let model = ModelServer::start([HttpReply::stream(&sse::items(&[call])), said("m", "done")]);
+    let model = ModelServer::start([
+        HttpReply::stream(&sse::items(&[call])),
+        message_reply("m", "done"),
+    ]);
     let model = model.await.unwrap();
     let home = scripted_home(&model, "");
     let mut server = Command::new(env!("CARGO_BIN_EXE_codex"))

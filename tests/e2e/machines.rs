@@ -330,7 +330,7 @@ async fn killed_exec_server_ends_its_commands_and_is_replaced() {
 }
 
 #[tokio::test]
-async fn a_thread_on_two_machines_works_where_a_call_says() {
+async fn call_selects_the_machine_of_a_thread() {
     let patch = |environment: &str| {
         format!("*** Begin Patch\n{environment}*** Add File: made\n+made\n*** End Patch\n")
     };
@@ -750,7 +750,7 @@ async fn missing_exec_server_is_reported_and_tried_again() {
 }
 
 #[tokio::test]
-async fn no_secret_of_this_machine_goes_there() {
+async fn remote_commands_get_no_local_secrets() {
     let machine = OtherMachine::start().await;
     let replies = [runs("c1", "env > variables"), message(0, "done")];
     let url = machine.url();

@@ -79,7 +79,7 @@ fn decision(decision: &str) -> Value {
 }
 
 /// What a client hears until the turn is over: that the question is settled, and how the command ended.
-async fn hear_the_end(client: &mut WebSocketClient, question: &Value) -> Value {
+async fn wait_for_the_end(client: &mut WebSocketClient, question: &Value) -> Value {
     let resolved = client.wait_for("serverRequest/resolved").await.unwrap();
     assert_eq!(resolved["params"]["requestId"], question["id"]);
     let ended = client.wait_for("turn/completed").await.unwrap();
@@ -90,17 +90,17 @@ async fn hear_the_end(client: &mut WebSocketClient, question: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn the_first_answer_counts_and_everybody_is_told() {
+async fn first_answer_wins_and_all_clients_are_notified() {
     let asking = ApprovalServer::start().await;
     let (mut owner, thread, question) = asking.asked().await;
     let mut quick = asking.joined(&thread, &question).await;
     let mut late = asking.joined(&thread, &question).await;
     answer(&mut quick, &question, decision("accept")).await;
-    assert_eq!(hear_the_end(&mut quick, &question).await, "completed");
+    assert_eq!(wait_for_the_end(&mut quick, &question).await, "completed");
     answer(&mut late, &question, decision("decline")).await;
     answer(&mut owner, &question, json!({ "result": "nonsense" })).await;
     for client in [&mut owner, &mut late] {
-        assert_eq!(hear_the_end(client, &question).await, "completed");
+        assert_eq!(wait_for_the_end(client, &question).await, "completed");
         let loaded = client.call("thread/loaded/list", json!({})).await.unwrap();
         assert_eq!(loaded["result"]["data"], json!([thread]));
     }
@@ -149,7 +149,7 @@ async fn an_answer_of_a_client_that_was_not_asked_decides_nothing() {
     let waiting = json!({ "type": "active", "activeFlags": ["waitingOnApproval"] });
     assert_eq!(read["result"]["thread"]["status"], waiting, "{read}");
     answer(&mut owner, &question, decision("accept")).await;
-    assert_eq!(hear_the_end(&mut owner, &question).await, "completed");
+    assert_eq!(wait_for_the_end(&mut owner, &question).await, "completed");
     // It may answer once it is asked.
     let joined = stranger.call("thread/resume", params).await.unwrap();
     assert_eq!(joined["result"]["thread"]["status"]["type"], "idle");
@@ -174,7 +174,7 @@ async fn a_connection_without_a_handshake_answers_nothing() {
         "{read}"
     );
     answer(&mut owner, &question, decision("decline")).await;
-    assert_eq!(hear_the_end(&mut owner, &question).await, "declined");
+    assert_eq!(wait_for_the_end(&mut owner, &question).await, "declined");
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn an_error_for_an_answer_is_a_refusal() {
     let (mut owner, _, question) = asking.asked().await;
     let error = json!({ "error": { "code": -32601, "message": "never heard of it" } });
     answer(&mut owner, &question, error).await;
-    let status = hear_the_end(&mut owner, &question).await;
+    let status = wait_for_the_end(&mut owner, &question).await;
     assert!(["declined", "failed"].contains(&status.as_str().unwrap()));
 }
 
@@ -196,7 +196,7 @@ async fn a_question_outlives_the_clients_that_leave_and_is_asked_again() {
     let mut staying = asking.joined(&thread, &question).await;
     drop(leaving);
     answer(&mut staying, &question, decision("accept")).await;
-    assert_eq!(hear_the_end(&mut staying, &question).await, "completed");
+    assert_eq!(wait_for_the_end(&mut staying, &question).await, "completed");
     staying.finish().await.unwrap();
 }
 
@@ -209,7 +209,7 @@ async fn open_question_waits_for_the_next_client() {
     assert_eq!(left["result"]["status"], "unsubscribed");
     let mut client = asking.joined(&thread, &question).await;
     answer(&mut client, &question, decision("accept")).await;
-    assert_eq!(hear_the_end(&mut client, &question).await, "completed");
+    assert_eq!(wait_for_the_end(&mut client, &question).await, "completed");
     // The one who left hears of the thread, and nothing of its turns.
     let status = owner.wait_for("thread/status/changed").await.unwrap();
     assert_eq!(status["params"]["threadId"], thread);

@@ -191,7 +191,7 @@ async fn call_resumes_in_the_next_stream_after_the_retry_time() {
 }
 
 #[tokio::test]
-async fn a_call_goes_on_until_a_stream_has_its_reply() {
+async fn call_continues_until_a_stream_has_its_reply() {
     let mut setup = EventStreamTest::start(StreamBehaviour::Postponed { streams: 5 }).await;
     assert_eq!(setup.called().await, "went on after after-5");
     assert_eq!(setup.observations.calls.load(Ordering::Relaxed), 1);
@@ -199,7 +199,7 @@ async fn a_call_goes_on_until_a_stream_has_its_reply() {
 }
 
 #[tokio::test]
-async fn a_call_whose_stream_has_no_place_to_go_on_fails() {
+async fn call_without_a_resumable_stream_fails() {
     let mut setup = EventStreamTest::start(StreamBehaviour::Lost).await;
     let error = setup.refused().await;
     assert!(error.contains("the answer is missing"), "{error}");

@@ -137,7 +137,7 @@ async fn expired_http_session_is_renewed_and_the_call_repeated() {
 }
 
 #[tokio::test]
-async fn a_server_that_wants_a_login_is_told_of() {
+async fn server_that_needs_a_login_is_reported() {
     let (_web, url) = http_server().await;
     let (server, _model, status, _home) = turn(&url, "wrong").await;
     assert_eq!(status["status"], "failed");

@@ -183,7 +183,7 @@ async fn only_the_browser_that_was_sent_ends_a_login() {
 }
 
 #[tokio::test]
-async fn a_login_that_is_refused_or_takes_too_long_says_so() {
+async fn refused_or_slow_login_is_reported() {
     let mut test = McpLoginTest::new("").await;
     let url = test.begin(json!({})).await;
     let state = parameter(&url, "state").unwrap();
@@ -284,7 +284,7 @@ async fn a_server_may_name_another_one_for_logins() {
 }
 
 #[tokio::test]
-async fn a_login_asks_for_what_the_server_says_about_itself() {
+async fn login_requests_the_scopes_of_the_server_metadata() {
     let mut test = McpLoginTest::new("").await;
     test.web
         .challenge_messages(r#"Bearer resource_metadata="URL/described", scope="of-challenge""#);
@@ -487,7 +487,7 @@ async fn server_headers_and_resource_are_sent_to_no_other_host() {
 }
 
 #[tokio::test]
-async fn a_keyring_is_refused_before_anybody_is_asked() {
+async fn keyring_storage_is_refused_before_the_login() {
     let mut test = McpLoginTest::new("mcp_oauth_credentials_store = \"keyring\"").await;
     let refusal = test.refusal().await;
     assert!(

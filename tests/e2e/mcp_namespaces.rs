@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::mcp_process::configured;
-use crate::mcp_servers::says;
+use crate::mcp_servers::text_reply;
 use crate::newer_threads::newer_server;
 use crate::setup::{server, untrusted_home};
 
@@ -16,7 +16,9 @@ fn calls_in_namespace(tool: &str) -> HttpReply {
 }
 
 async fn model_and_home(call: HttpReply) -> (ModelServer, TempDir) {
-    let model = ModelServer::start([call, says("done")]).await.unwrap();
+    let model = ModelServer::start([call, text_reply("done")])
+        .await
+        .unwrap();
     let home = untrusted_home(&model);
     let file = home.path().join("config.toml");
     let log = home.path().join("log");

@@ -66,7 +66,7 @@ fn scripted_server() {
         if let Some(file) = server.behaviour["log"].as_str() {
             note(Path::new(file), &message);
         }
-        server.hear(&message);
+        server.answer(&message);
     }
     std::process::exit(0);
 }
@@ -106,7 +106,7 @@ struct ScriptedMcpServer {
 }
 
 impl ScriptedMcpServer {
-    fn hear(&mut self, message: &Value) {
+    fn answer(&mut self, message: &Value) {
         let (id, params) = (&message["id"], &message["params"]);
         match message["method"].as_str() {
             Some("initialize") => match self.behaviour["start"].as_str() {

@@ -238,7 +238,7 @@ impl Seen {
 }
 
 #[tokio::test]
-async fn a_server_without_a_handshake_is_told_everything_with_every_request() {
+async fn stateless_server_gets_all_metadata_with_every_request() {
     let (mut setup, seen, _web) = RevisionTest::with_web(Web::Stateless { questions: 0 }).await;
     let params = setup.call_params("place");
     setup.server.result("mcpServer/tool/call", params).await;

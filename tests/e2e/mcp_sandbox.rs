@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::mcp_process::configured;
-use crate::mcp_servers::says;
+use crate::mcp_servers::text_reply;
 use crate::setup::{server, untrusted_home};
 
 /// The sandboxes that the server was sent so far.
@@ -22,7 +22,7 @@ fn sandbox_updates(home: &TempDir) -> Vec<Value> {
 
 #[tokio::test]
 async fn requesting_mcp_server_gets_the_sandbox_state_before_each_turn() {
-    let model = ModelServer::start([says("one"), says("two"), says("three")]);
+    let model = ModelServer::start([text_reply("one"), text_reply("two"), text_reply("three")]);
     let model = model.await.unwrap();
     let home = untrusted_home(&model);
     let behaviour = json!({ "log": home.path().join("log"),

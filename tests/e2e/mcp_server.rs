@@ -349,7 +349,7 @@ fn a_call_that_is_cancelled_ends() {
 }
 
 #[test]
-fn bad_messages_get_errors_and_the_server_goes_on() {
+fn invalid_messages_get_errors_and_the_server_continues() {
     let mut client = McpClient::start("chat.toml", &json!({}));
     let cancelled = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
                             "params": { "requestId": 999 } });
@@ -392,7 +392,7 @@ fn stateless(mut params: Value, capabilities: &Value) -> Value {
 }
 
 #[test]
-fn without_a_handshake_every_result_has_what_the_revision_demands() {
+fn stateless_results_have_the_required_members() {
     let mut client = McpClient::spawn("chat.toml");
     let found = client.request("server/discover", stateless(json!({}), &json!({})));
     let versions = &found["result"]["supportedVersions"];

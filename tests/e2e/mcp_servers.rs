@@ -26,7 +26,7 @@ fn call(id: &str, tool: &str, arguments: &Value) -> HttpReply {
 }
 
 /// A message whose id is its text.
-pub(crate) fn says(text: &str) -> HttpReply {
+pub(crate) fn text_reply(text: &str) -> HttpReply {
     let mut message = sse::message(text);
     message["id"] = text.into();
     HttpReply::stream(&sse::items(&[message]))
@@ -53,7 +53,7 @@ impl McpToolTurn {
     }
 
     async fn start_with_tool(tool: &str, arguments: &Value, policy: &str, keys: &str) -> Self {
-        let model = ModelServer::start([call("call", tool, arguments), says("done")]);
+        let model = ModelServer::start([call("call", tool, arguments), text_reply("done")]);
         let model = model.await.unwrap();
         let home = untrusted_home(&model);
         let log = home.path().join("log");
@@ -179,7 +179,7 @@ async fn a_server_gets_the_variables_that_it_needs_and_no_others() {
 }
 
 #[tokio::test]
-async fn calls_that_fail_are_told_to_the_model() {
+async fn failed_calls_are_sent_to_the_model() {
     let context = "tool call error: tool call failed for `scripted/";
     let table = [
         ("fail", "it failed".to_owned()),
@@ -228,7 +228,7 @@ async fn failing_mcp_servers_are_reported_without_delay() {
         ),
     ];
     for (start, expected) in table {
-        let model = ModelServer::start([says("hello")]).await.unwrap();
+        let model = ModelServer::start([text_reply("hello")]).await.unwrap();
         let home = untrusted_home(&model);
         let behaviour = json!({ "start": start });
         add(
@@ -322,7 +322,7 @@ async fn leave_to_call_a_tool_is_remembered() {
     call_one
         .model
         .push(call("call-2", "mcp__scripted__write", &arguments));
-    call_one.model.push(says("done again"));
+    call_one.model.push(text_reply("done again"));
     let thread = call_one.thread.clone();
     call_one.server.start_turn(&thread, "again").await;
     loop {
@@ -534,7 +534,7 @@ async fn resources_are_listed_and_read() {
 
 #[tokio::test]
 async fn status_is_listed_and_configuration_read_anew() {
-    let model = ModelServer::start([says("one"), says("two")])
+    let model = ModelServer::start([text_reply("one"), text_reply("two")])
         .await
         .unwrap();
     let home = untrusted_home(&model);
@@ -587,7 +587,7 @@ async fn status_is_listed_and_configuration_read_anew() {
 #[tokio::test]
 async fn servers_of_a_project_start_once_it_is_trusted() {
     for trusted in [false, true] {
-        let model = ModelServer::start([says("hello")]).await.unwrap();
+        let model = ModelServer::start([text_reply("hello")]).await.unwrap();
         let home = untrusted_home(&model);
         let project = tempfile::tempdir().unwrap();
         let path = project.path().canonicalize().unwrap();
@@ -670,7 +670,7 @@ async fn traced_call_id_is_sent_to_the_mcp_server() {
 }
 
 #[test]
-fn the_doctor_tells_of_servers_that_cannot_start() {
+fn doctor_reports_failing_servers() {
     let home = tempfile::tempdir().unwrap();
     let examine = |command: &str| {
         let table = format!("[mcp_servers.docs]\ncommand = \"{command}\"\n");

@@ -7,9 +7,9 @@ use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::mcp_servers::says;
+use crate::mcp_servers::text_reply;
 use crate::setup::{PROGRAM, experimental_server, scripted_home};
-use crate::threads::said;
+use crate::threads::message_reply;
 
 #[tokio::test]
 async fn the_summary_is_part_of_the_context_where_it_is_wanted() {
@@ -21,7 +21,7 @@ async fn the_summary_is_part_of_the_context_where_it_is_wanted() {
         ),
         ("", false),
     ] {
-        let model = ModelServer::start([says("done")]).await.unwrap();
+        let model = ModelServer::start([text_reply("done")]).await.unwrap();
         let home = scripted_home(&model, "");
         let file = home.path().join("config.toml");
         fs::write(&file, fs::read_to_string(&file).unwrap() + settings).unwrap();
@@ -39,10 +39,12 @@ async fn the_summary_is_part_of_the_context_where_it_is_wanted() {
 }
 
 #[tokio::test]
-async fn citations_are_cut_from_the_text_and_told() {
+async fn citations_are_removed_from_the_text_and_reported() {
     let text = "It is 8080.<oai-mem-citation><citation_entries>\nMEMORY.md:3-5|note=[the port]\n\
         </citation_entries><rollout_ids>\none\n</rollout_ids></oai-mem-citation>";
-    let model = ModelServer::start([said("m", text)]).await.unwrap();
+    let model = ModelServer::start([message_reply("m", text)])
+        .await
+        .unwrap();
     let home = scripted_home(&model, "");
     let mut server = experimental_server(&home).await;
     let thread = server.start_thread().await;
@@ -92,7 +94,7 @@ async fn idle_thread(server: &mut AppServer, said: &str) -> String {
 
 pub(crate) fn note(raw_memory: &str) -> HttpReply {
     let note = json!({ "raw_memory": raw_memory, "rollout_summary": "asked for the port", "rollout_slug": "find-port" });
-    says(&note.to_string())
+    text_reply(&note.to_string())
 }
 
 /// What was noted of a stored thread.
@@ -121,7 +123,9 @@ pub(crate) async fn until_consolidated(server: &mut AppServer) {
 
 #[tokio::test]
 async fn notes_of_an_idle_thread_become_the_summary_of_later_ones() {
-    let model = ModelServer::start([says("It is 8080.")]).await.unwrap();
+    let model = ModelServer::start([text_reply("It is 8080.")])
+        .await
+        .unwrap();
     let said = "which port? my token=abcdefgh12345678";
     let (home, thread) = home_with_idle_thread(&model, said).await;
     let memories = home.path().join("memories");
@@ -134,7 +138,7 @@ async fn notes_of_an_idle_thread_become_the_summary_of_later_ones() {
     model.push_for_agent(note("The port is 8080; key sk-abcdefghijklmnopqrstuvwx."));
     let call = sse::function_call("c", "exec_command", &json!({ "cmd": script }));
     model.push_for_agent(HttpReply::stream(&sse::items(&[call])));
-    model.push_for_agent(says("The files are up to date."));
+    model.push_for_agent(text_reply("The files are up to date."));
 
     let mut server = experimental_server(&home).await;
     let new = server.start_thread().await;
@@ -162,7 +166,7 @@ async fn notes_of_an_idle_thread_become_the_summary_of_later_ones() {
     let copies = fs::read_dir(home.path().join(".tmp")).unwrap();
     assert_eq!(copies.count(), 0);
 
-    model.push(says("It is still 8080."));
+    model.push(text_reply("It is still 8080."));
     let later = server.start_thread().await;
     server.run_turn(&later, "and now?").await;
     let input = model.requests().last().unwrap().json()["input"].to_string();
@@ -190,7 +194,7 @@ async fn notes_of_an_idle_thread_become_the_summary_of_later_ones() {
 
 #[tokio::test]
 async fn memories_keep_to_their_limits_and_models() {
-    let model = ModelServer::start([says("one"), says("two"), says("three")])
+    let model = ModelServer::start([text_reply("one"), text_reply("two"), text_reply("three")])
         .await
         .unwrap();
     let home = scripted_home(&model, "");
@@ -211,7 +215,7 @@ async fn memories_keep_to_their_limits_and_models() {
     server.run_turn(&ephemeral, "meanwhile").await;
     assert_eq!(model.requests().len(), 3);
     model.push_for_agent(note("a fact"));
-    model.push_for_agent(says("nothing to do"));
+    model.push_for_agent(text_reply("nothing to do"));
     server.start_thread().await;
     until_consolidated(&mut server).await;
     let requests = model.requests();
@@ -225,7 +229,7 @@ async fn memories_keep_to_their_limits_and_models() {
 
 #[tokio::test]
 async fn no_notes_are_taken_of_threads_that_are_excluded() {
-    let model = ModelServer::start([says("one"), says("two"), says("three")])
+    let model = ModelServer::start([text_reply("one"), text_reply("two"), text_reply("three")])
         .await
         .unwrap();
     let (home, thread) = home_with_idle_thread(&model, "the first question").await;
@@ -246,7 +250,7 @@ async fn no_notes_are_taken_of_threads_that_are_excluded() {
     assert_eq!(model.requests().len(), 3, "memories were not wanted");
 
     model.push_for_agent(note("a fact"));
-    model.push_for_agent(says("nothing to do"));
+    model.push_for_agent(text_reply("nothing to do"));
     let mut server = experimental_server(&home).await;
     server.start_thread().await;
     until_consolidated(&mut server).await;
@@ -263,11 +267,11 @@ async fn no_notes_are_taken_of_threads_that_are_excluded() {
 
 #[tokio::test]
 async fn a_note_that_failed_is_not_taken_again_at_once() {
-    let model = ModelServer::start([says("one"), says("two"), says("three")])
+    let model = ModelServer::start([text_reply("one"), text_reply("two"), text_reply("three")])
         .await
         .unwrap();
     let (home, _) = home_with_idle_thread(&model, "a question").await;
-    model.push_for_agent(says("this is no note"));
+    model.push_for_agent(text_reply("this is no note"));
     let mut server = experimental_server(&home).await;
     let first = server.start_thread().await;
     model.request(1).await;
@@ -292,10 +296,10 @@ async fn no_notes_are_taken_of_threads_with_texts_of_others() {
         &home,
         "[memories]\nno_memories_if_mcp_or_web_search = true\n",
     );
-    model.push(says("clean"));
+    model.push(text_reply("clean"));
     let mut server = experimental_server(&home).await;
     model.push_for_agent(note("a fact"));
-    model.push_for_agent(says("nothing to do"));
+    model.push_for_agent(text_reply("nothing to do"));
     let clean = idle_thread(&mut server, "a question").await;
     server.finish().await.unwrap();
     let mut server = experimental_server(&home).await;
@@ -309,7 +313,7 @@ async fn no_notes_are_taken_of_threads_with_texts_of_others() {
 
 #[tokio::test]
 async fn notes_that_answers_cite_are_kept_before_others() {
-    let model = ModelServer::start([says("one"), says("two")])
+    let model = ModelServer::start([text_reply("one"), text_reply("two")])
         .await
         .unwrap();
     let home = scripted_home(&model, "");
@@ -320,7 +324,7 @@ async fn notes_that_answers_cite_are_kept_before_others() {
     let settings =
         "[features]\nmemories = true\n[memories]\nmax_raw_memories_for_consolidation = 1\n";
     add_settings(&home, settings);
-    for reply in [note("a fact"), note("a fact"), says("consolidated")] {
+    for reply in [note("a fact"), note("a fact"), text_reply("consolidated")] {
         model.push_for_agent(reply);
     }
     let mut server = experimental_server(&home).await;
@@ -336,9 +340,9 @@ async fn notes_that_answers_cite_are_kept_before_others() {
         "It is.<oai-mem-citation><citation_entries>\n</citation_entries><rollout_ids>\n{second}\n\
          </rollout_ids></oai-mem-citation>"
     );
-    model.push(said("m", &citation));
+    model.push(message_reply("m", &citation));
     server.run_turn(&thread, "is it?").await;
-    model.push_for_agent(says("consolidated again"));
+    model.push_for_agent(text_reply("consolidated again"));
     server.start_thread().await;
     let began = Instant::now();
     while !raw().contains(&second) {
@@ -351,7 +355,9 @@ async fn notes_that_answers_cite_are_kept_before_others() {
 
 #[tokio::test]
 async fn a_kill_during_a_consolidation_leaves_the_former_files() {
-    let model = ModelServer::start([says("It is 8080.")]).await.unwrap();
+    let model = ModelServer::start([text_reply("It is 8080.")])
+        .await
+        .unwrap();
     let (home, thread) = home_with_idle_thread(&model, "which port?").await;
     let memories = home.path().join("memories");
     fs::create_dir(&memories).unwrap();

@@ -602,7 +602,7 @@ async fn each_write_is_visible_to_its_read_method() {
 }
 
 #[test]
-fn every_method_is_played_or_said_to_be_alone() {
+fn every_method_is_paired_or_listed_as_unpaired() {
     let page = fs::read_to_string(repository().join("docs/methods.md")).unwrap();
     let requests = page
         .split("\n## ")

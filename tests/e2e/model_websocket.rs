@@ -94,7 +94,7 @@ fn input_types(request: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_thread_keeps_one_websocket_and_sends_only_what_is_new() {
+async fn thread_reuses_one_websocket_with_new_items_only() {
     let mut test = SocketTest::accepting("stream_max_retries = 0").await;
     test.model.push(reply(&call("echo hi")));
     test.model.push(reply(&text("one")));
@@ -174,7 +174,7 @@ async fn a_handshake_that_is_refused_is_a_server_without_websockets() {
 }
 
 #[tokio::test]
-async fn after_the_last_retry_the_thread_goes_on_over_http() {
+async fn thread_falls_back_to_http_after_the_last_retry() {
     let mut test = SocketTest::start("stream_max_retries = 2").await;
     // To prepare, the first attempt, and two repeats.
     for _ in 0..4 {

@@ -200,7 +200,7 @@ fn absolute(module: &[String], path: &str) -> ModulePath {
 }
 
 #[test]
-fn each_module_of_the_engine_uses_only_what_stands_below_it() {
+fn engine_modules_use_only_lower_modules() {
     let imports = Modules::read("core").imports();
     let mut found = BTreeSet::new();
     for (file, imported) in &imports {

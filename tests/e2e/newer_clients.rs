@@ -74,7 +74,7 @@ impl ThreeTurnThread {
 }
 
 #[tokio::test]
-async fn a_fork_ends_where_it_is_told_to() {
+async fn fork_ends_at_the_requested_turn() {
     let mut conversation = ThreeTurnThread::of_three_turns().await;
     let turn = conversation.turns.clone();
     conversation
@@ -311,7 +311,7 @@ async fn thread_stays_loaded_after_a_newer_client_left() {
 
 /// What of the handshake tells the release of a client. Newer ones hear of remote control right after it.
 #[tokio::test]
-async fn the_handshake_tells_newer_clients_from_older_ones() {
+async fn initialize_distinguishes_newer_clients() {
     let cases = [
         (
             json!({ "name": "tests", "version": "9" }),

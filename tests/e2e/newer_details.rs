@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::mcp_servers::says;
+use crate::mcp_servers::text_reply;
 use crate::newer_requests::ScriptedThread;
 use crate::setup::experimental_server;
 
@@ -17,7 +17,7 @@ const DOT: [u8; 70] = [
 
 /// A thread with one turn.
 async fn thread_with_a_turn(params: Value) -> ScriptedThread {
-    let mut scripted = ScriptedThread::start([says("done")], params).await;
+    let mut scripted = ScriptedThread::start([text_reply("done")], params).await;
     scripted.turn(json!({})).await;
     scripted
 }
@@ -27,7 +27,7 @@ async fn file_image_has_high_detail_by_default() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dot.png");
     fs::write(&path, DOT).unwrap();
-    let mut scripted = ScriptedThread::start([says("done")], json!({})).await;
+    let mut scripted = ScriptedThread::start([text_reply("done")], json!({})).await;
     let input = json!([
         { "type": "localImage", "path": path },
         { "type": "localImage", "path": path, "detail": "low" },
@@ -78,7 +78,7 @@ async fn a_summary_has_milliseconds() {
 }
 
 #[tokio::test]
-async fn an_archived_thread_says_that_it_is_archived() {
+async fn archived_thread_is_marked_as_archived() {
     let mut scripted = thread_with_a_turn(json!({})).await;
     scripted.call("thread/archive", json!({})).await;
     for method in ["thread/resume", "thread/fork"] {

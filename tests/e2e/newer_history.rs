@@ -151,7 +151,7 @@ async fn a_goal_before_the_first_message_is_the_preview() {
 }
 
 #[tokio::test]
-async fn forks_and_later_processes_keep_what_a_thread_may_do() {
+async fn forks_and_later_processes_keep_thread_permissions() {
     let model = ModelServer::start([message(0, "one")]).await.unwrap();
     let home = scripted_home(&model, "");
     let work = home.path().join("work");
@@ -253,7 +253,7 @@ async fn newer_clients_get_absolute_paths_of_files_that_are_read() {
 }
 
 #[tokio::test]
-async fn a_page_of_threads_goes_back_from_before_its_first_one() {
+async fn thread_page_has_a_backward_cursor() {
     let replies = [message(0, "one"), message(1, "two")];
     let model = ModelServer::start(replies).await.unwrap();
     let home = scripted_home(&model, "");
@@ -300,7 +300,7 @@ async fn unsupported_history_methods_answer_like_0_169() {
 }
 
 #[tokio::test]
-async fn a_resume_during_a_turn_tells_what_the_ended_one_used() {
+async fn resume_during_a_turn_has_the_usage_of_the_last_turn() {
     let stalls = HttpReply::stream(&[sse::created("r")]).stall();
     let mut scripted = ScriptedThread::start([message(0, "one"), stalls], json!({})).await;
     scripted.call("thread/goal/get", json!({})).await;

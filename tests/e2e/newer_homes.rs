@@ -62,7 +62,7 @@ fn newer_home(model: &ModelServer) -> TempDir {
 }
 
 /// What was said in turns, by the user and by the model.
-fn said(turns: &[Value]) -> Vec<[&str; 2]> {
+fn turn_texts(turns: &[Value]) -> Vec<[&str; 2]> {
     turns
         .iter()
         .map(|turn| {
@@ -99,12 +99,12 @@ async fn threads_by_reference_have_their_whole_history() {
         let row = listed.iter().find(|row| row["id"] == thread).unwrap();
         assert_eq!(row["preview"], "first", "{thread}");
         let thread_read = read(&mut server, thread).await;
-        assert_eq!(said(turns(&thread_read)), expected);
+        assert_eq!(turn_texts(turns(&thread_read)), expected);
         assert_eq!(thread_read["id"], thread);
         assert_eq!(thread_read["path"], row["path"]);
         for direction in ["asc", "desc"] {
             let paged = paged_through(&mut server, thread, direction).await;
-            assert_eq!(said(&paged), expected, "{direction}");
+            assert_eq!(turn_texts(&paged), expected, "{direction}");
         }
         let items = json!({ "threadId": thread, "limit": 100 });
         let items = server.result("thread/items/list", items).await;
@@ -113,13 +113,17 @@ async fn threads_by_reference_have_their_whole_history() {
         let fork = server
             .result("thread/fork", json!({ "threadId": thread }))
             .await;
-        assert_eq!(said(turns(&fork["thread"])), expected, "a fork of ours");
+        assert_eq!(
+            turn_texts(turns(&fork["thread"])),
+            expected,
+            "a fork of ours"
+        );
         let fork = fork["thread"]["id"].as_str().unwrap().to_owned();
-        assert_eq!(said(turns(&read(&mut server, &fork).await)), expected);
+        assert_eq!(turn_texts(turns(&read(&mut server, &fork).await)), expected);
         let resumed = server
             .result("thread/resume", json!({ "threadId": thread }))
             .await;
-        assert_eq!(said(turns(&resumed["thread"])), expected);
+        assert_eq!(turn_texts(turns(&resumed["thread"])), expected);
         for thread in [thread, &fork] {
             server.run_turn(thread, "and on").await;
             let seen = model.request(requests).await.json();
@@ -130,7 +134,7 @@ async fn threads_by_reference_have_their_whole_history() {
             seen.retain(|text| !text.starts_with('<'));
             assert_eq!(seen, words, "what the model is sent");
             let whole = read(&mut server, thread).await;
-            assert_eq!(said(&turns(&whole)[..expected.len()]), expected);
+            assert_eq!(turn_texts(&turns(&whole)[..expected.len()]), expected);
             assert_eq!(turns(&whole).len(), expected.len() + 1);
         }
     }
@@ -174,13 +178,19 @@ async fn all_files_of_a_thread_are_moved_and_removed_together() {
     let params = json!({ "threadId": REVERTED });
     server.result("thread/archive", params.clone()).await;
     assert_eq!((files(&day), files(&archive)), (0, 3));
-    assert_eq!(said(turns(&read(&mut server, REVERTED).await)), expected);
+    assert_eq!(
+        turn_texts(turns(&read(&mut server, REVERTED).await)),
+        expected
+    );
     // What goes on from it finds it there.
     let fork = read(&mut server, FORK).await;
-    assert_eq!(said(turns(&fork)), THREADS[1].1);
+    assert_eq!(turn_texts(turns(&fork)), THREADS[1].1);
     server.result("thread/unarchive", params.clone()).await;
     assert_eq!((files(&day), files(&archive)), (3, 0));
-    assert_eq!(said(turns(&read(&mut server, REVERTED).await)), expected);
+    assert_eq!(
+        turn_texts(turns(&read(&mut server, REVERTED).await)),
+        expected
+    );
     server.result("thread/delete", params).await;
     assert_eq!((files(&day), files(&archive)), (0, 0));
     let page = server

@@ -179,7 +179,7 @@ async fn settings_change_without_a_turn() {
 }
 
 #[tokio::test]
-async fn newer_clients_hear_of_a_fork_without_its_turns() {
+async fn fork_notification_for_newer_clients_has_no_turns() {
     for is_newer in [false, true] {
         let mut scripted = ScriptedThread::start([message(0, "one")], json!({})).await;
         scripted.turn(json!({})).await;

@@ -176,7 +176,7 @@ pub(crate) fn texts_of(request: &Value, role: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn additional_context_comes_before_what_is_said_and_once() {
+async fn additional_context_precedes_the_message_once() {
     let replies = (0..2).map(|number| message(number, "done"));
     let mut scripted = ScriptedThread::start(replies, json!({})).await;
     let context = json!({
@@ -278,7 +278,7 @@ async fn permissions_by_name_are_those_of_a_sandbox() {
 }
 
 #[tokio::test]
-async fn a_thread_tells_what_newer_clients_want_to_know_of_it() {
+async fn thread_has_newer_client_members() {
     let settings = json!({ "model_reasoning_effort": "high" });
     let params = json!({ "threadSource": "user", "config": settings });
     let mut scripted = ScriptedThread::start([message(0, "done")], params).await;
@@ -309,7 +309,7 @@ async fn a_thread_tells_what_newer_clients_want_to_know_of_it() {
 }
 
 #[tokio::test]
-async fn an_interrupt_that_names_no_turn_is_of_whatever_runs() {
+async fn interrupt_without_a_turn_applies_to_the_running_one() {
     let mut scripted = ScriptedThread::start([HttpReply::silence()], json!({})).await;
     let idle = scripted
         .call("turn/interrupt", json!({ "turnId": "" }))
@@ -593,7 +593,7 @@ async fn tools_of_the_client_may_be_in_a_namespace() {
 }
 
 #[tokio::test]
-async fn a_turn_may_begin_with_what_a_tool_answered() {
+async fn turn_may_begin_with_a_tool_output() {
     let replies = (0..3).map(|number| message(number, "done"));
     let mut scripted = ScriptedThread::start(replies, json!({})).await;
     scripted.turn(json!({})).await;

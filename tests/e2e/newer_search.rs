@@ -17,11 +17,11 @@ async fn result(server: &mut AppServer, method: &str, params: Value) -> Value {
 async fn thread_about(server: &mut AppServer, text: &str) -> Value {
     let started = result(server, "thread/start", json!({})).await;
     let id = started["thread"]["id"].clone();
-    say(server, &id, text).await;
+    run_turn(server, &id, text).await;
     id
 }
 
-async fn say(server: &mut AppServer, thread: &Value, text: &str) {
+async fn run_turn(server: &mut AppServer, thread: &Value, text: &str) {
     let input = json!([{ "type": "text", "text": text }]);
     let params = json!({ "threadId": thread, "input": input });
     result(server, "turn/start", params).await;
@@ -61,7 +61,7 @@ async fn messages_of_all_threads_are_searched() {
     // Two letters are fewer than the index knows texts by.
     assert_eq!(found(server, term("GA")).await.len(), 1);
     // What was added since the last search is found too.
-    say(server, &second, "one word more").await;
+    run_turn(server, &second, "one word more").await;
     let added = ("more beta".to_owned(), second.clone());
     assert_eq!(found(server, term("more beta")).await, [added]);
     let page = result(
@@ -97,7 +97,7 @@ async fn messages_of_all_threads_are_searched() {
 }
 
 #[tokio::test]
-async fn a_search_forgets_what_was_taken_back_and_outlives_its_tables() {
+async fn search_excludes_reverted_turns_and_survives_lost_tables() {
     let replies = ["kept", "the secret word"].into_iter().enumerate();
     let replies = replies.map(|(number, text)| message(number, text));
     let mut scripted = ScriptedThread::start(replies, json!({})).await;
@@ -218,7 +218,7 @@ async fn a_side_thread_belongs_to_its_thread_and_is_not_listed() {
     );
     assert_eq!(forked["thread"]["attachedToThreadId"], main);
     let server = &mut scripted.server;
-    say(server, &side, "between us").await;
+    run_turn(server, &side, "between us").await;
     let listed = result(server, "thread/list", json!({})).await;
     assert_eq!(listed["data"].as_array().unwrap().len(), 1, "{listed}");
     assert_eq!(listed["data"][0]["id"], main);

@@ -180,7 +180,7 @@ async fn threads_are_filed_in_sections_and_projects() {
 }
 
 #[tokio::test]
-async fn a_process_runs_and_tells_its_end() {
+async fn process_runs_and_reports_its_end() {
     let mut scripted = ScriptedThread::start(Vec::<HttpReply>::new(), json!({})).await;
     let params =
         json!({ "command": ["sh", "-c", "echo out; exit 3"], "processHandle": "p", "cwd": "/" });
@@ -217,7 +217,7 @@ async fn goals_of_turn(scripted: &mut ScriptedThread) -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
-async fn a_failed_turn_blocks_its_goal_before_the_error_is_told() {
+async fn failed_turn_blocks_its_goal_before_the_error() {
     let failure = HttpReply::json(400, &json!({ "error": { "message": "bad" } }));
     let mut scripted = ScriptedThread::start([failure], json!({})).await;
     scripted

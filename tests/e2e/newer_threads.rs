@@ -106,7 +106,7 @@ async fn a_thread_without_a_turn_can_be_archived() {
 }
 
 #[tokio::test]
-async fn pages_have_what_is_complete() {
+async fn pages_have_only_complete_turns() {
     let call = sse::function_call("call-1", "shell_command", &json!({ "command": "touch x" }));
     let replies = [HttpReply::stream(&sse::items(&[call])), message(1, "done")];
     let model = ModelServer::start(replies).await.unwrap();

@@ -223,7 +223,7 @@ async fn queued_messages_wait_after_an_interrupt_and_a_restart() {
 }
 
 #[tokio::test]
-async fn a_turn_without_input_asks_the_model_as_things_stand() {
+async fn turn_without_input_sends_the_current_history() {
     let replies = (0..2).map(|number| message(number, "done"));
     let mut scripted = ScriptedThread::start(replies, json!({ "threadSource": "user" })).await;
     scripted.turn(json!({})).await;
@@ -285,7 +285,7 @@ async fn an_older_client_must_give_input() {
 }
 
 /// What is told about the command of a turn until its end, when the approval is answered with this.
-async fn told_about_a_command(decision: &str) -> Vec<(Value, Value)> {
+async fn command_events(decision: &str) -> Vec<(Value, Value)> {
     let arguments = json!({ "command": "touch made" });
     let call = sse::function_call("call-1", "shell_command", &arguments);
     let replies = [HttpReply::stream(&sse::items(&[call])), message(1, "done")];
@@ -323,7 +323,7 @@ async fn a_command_that_waits_for_approval_is_shown_to_newer_clients() {
         ("decline", "declined"),
         ("cancel", "declined"),
     ] {
-        let told = told_about_a_command(decision).await;
+        let told = command_events(decision).await;
         let expected = [
             ("item/started", json!("inProgress")),
             ("item/commandExecution/requestApproval", Value::Null),

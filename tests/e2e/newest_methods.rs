@@ -25,7 +25,7 @@ async fn searched(threads: usize) -> ScriptedThread {
 }
 
 /// What a search says until its reply: the threads of its notifications, and the reply.
-async fn heard(server: &mut AppServer, params: Value) -> (Vec<Value>, Value) {
+async fn search_messages(server: &mut AppServer, params: Value) -> (Vec<Value>, Value) {
     let id = server.begin(STREAM, params).await.unwrap();
     let mut partial = Vec::new();
     loop {
@@ -48,10 +48,10 @@ fn threads(found: &Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_streamed_search_tells_of_each_thread_before_its_reply() {
+async fn streamed_search_reports_threads_before_its_reply() {
     let mut scripted = searched(3).await;
     let server = &mut scripted.server;
-    let (partial, reply) = heard(server, json!({ "searchTerm": "apples" })).await;
+    let (partial, reply) = search_messages(server, json!({ "searchTerm": "apples" })).await;
     let data = &reply["result"]["data"];
     assert_eq!(data.as_array().unwrap().len(), 3, "{reply}");
     assert_eq!(threads(&json!(partial)), threads(data));
@@ -59,10 +59,11 @@ async fn a_streamed_search_tells_of_each_thread_before_its_reply() {
         assert_eq!(one["thread"]["environments"], Value::Null);
         assert_eq!(one["snippet"], "about apples");
     }
-    let (partial, reply) = heard(server, json!({ "searchTerm": "apples", "limit": 2 })).await;
+    let (partial, reply) =
+        search_messages(server, json!({ "searchTerm": "apples", "limit": 2 })).await;
     assert_eq!(partial.len(), 2);
     assert_eq!(reply["result"]["data"].as_array().unwrap().len(), 2);
-    let (partial, reply) = heard(server, json!({ "searchTerm": "pears" })).await;
+    let (partial, reply) = search_messages(server, json!({ "searchTerm": "pears" })).await;
     assert!(partial.is_empty());
     assert_eq!(reply["result"]["data"], json!([]));
     for (term, code) in [("", -32600), (&*"x".repeat(65_537), -32602)] {
@@ -123,7 +124,7 @@ async fn each_kind_of_search_is_given_up_by_its_own_method() {
             json!({})
         );
     }
-    let (_, reply) = heard(server, term).await;
+    let (_, reply) = search_messages(server, term).await;
     assert_eq!(reply["result"]["data"].as_array().unwrap().len(), 4);
     scripted.server.finish().await.unwrap();
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::serving::Serving;
 use crate::setup::{server, untrusted_home};
-use crate::threads::said;
+use crate::threads::message_reply;
 
 #[tokio::test]
 async fn obsolete_settings_give_a_notice_when_a_thread_opens() {
@@ -21,8 +21,12 @@ async fn obsolete_settings_give_a_notice_when_a_thread_opens() {
 
 #[tokio::test]
 async fn repeated_engine_warning_is_reported_once() {
-    let other = said("c", "here I am").header("openai-model", "another");
-    let replies = [said("a", "hello"), said("b", "they said hello"), other];
+    let other = message_reply("c", "here I am").header("openai-model", "another");
+    let replies = [
+        message_reply("a", "hello"),
+        message_reply("b", "they said hello"),
+        other,
+    ];
     let model = ModelServer::start(replies).await.unwrap();
     let home = untrusted_home(&model);
     let mut server = server(&home).await;

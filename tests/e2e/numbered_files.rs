@@ -148,7 +148,7 @@ async fn threads_of_newer_clients_have_numbers_and_lines_for_items() {
 }
 
 #[tokio::test]
-async fn numbers_go_on_behind_a_torn_line_and_lines_without_numbers() {
+async fn numbering_continues_after_torn_and_unnumbered_lines() {
     let mut numbered = Numbered::start(NEWER).await;
     numbered.turn("one").await;
     let path = numbered.path().await;
@@ -194,7 +194,7 @@ async fn threads_of_older_clients_have_no_numbers() {
 }
 
 #[tokio::test]
-async fn fork_of_a_numbered_thread_goes_on_with_its_numbers() {
+async fn fork_of_a_numbered_thread_continues_its_numbers() {
     let mut numbered = Numbered::start(NEWER).await;
     numbered.turn("one").await;
     let params = json!({ "threadId": numbered.thread });

@@ -268,7 +268,7 @@ async fn hook_that_runs_workspace_code_is_not_trusted() {
 }
 
 #[tokio::test]
-async fn a_hook_that_needs_no_trust_runs_what_it_ran_first() {
+async fn hook_without_trust_runs_its_first_content() {
     let case = Workspace::new().await;
     case.add_settings("", "[features]\ncodex_hooks = true\n");
     case.write("check.sh", &case.note("good"));
@@ -403,7 +403,7 @@ async fn without_a_sandbox_an_mcp_server_starts_as_it_is() {
 }
 
 #[tokio::test]
-async fn the_program_of_notify_does_not_run_what_has_changed() {
+async fn changed_notify_program_does_not_run() {
     let case = Workspace::new().await;
     let script = case.work().join("notify.sh");
     case.write("notify.sh", &case.note("good"));
@@ -512,7 +512,7 @@ async fn engine_does_not_run_a_planted_git() {
 }
 
 #[tokio::test]
-async fn a_patch_does_not_change_what_a_hook_runs() {
+async fn patch_cannot_change_hook_files() {
     let case = Workspace::new().await;
     case.write("check.sh", &case.note("good"));
     case.set_hook("./check.sh");
@@ -606,7 +606,7 @@ async fn hook_hash_has_files_run_by_folders_variables_and_code() {
 }
 
 #[tokio::test]
-async fn a_hook_whose_script_computes_what_it_runs_is_not_trusted() {
+async fn hook_with_a_computed_command_is_not_trusted() {
     let case = Workspace::new().await;
     case.write(
         ".codex/hooks/a.py",

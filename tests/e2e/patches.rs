@@ -386,7 +386,7 @@ async fn patch_that_does_not_fit_is_an_item_with_its_changes() {
 }
 
 #[tokio::test]
-async fn a_patch_is_told_about_while_it_is_written() {
+async fn patch_progress_is_reported_while_it_streams() {
     let body = "*** Begin Patch\n*** Add File: b.txt\n+x\n*** Update File: a.txt\n@@\n-one\n+1\n*** End Patch\n";
     let mut call = sse::custom_call("call-1", "apply_patch", "");
     let mut events = vec![sse::created("r"), sse::added(&call)];

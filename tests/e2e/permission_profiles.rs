@@ -226,7 +226,7 @@ async fn permissions_that_cannot_be_enforced_are_refused() {
 }
 
 #[tokio::test]
-async fn permissions_of_a_trusted_project_grant_what_they_say() {
+async fn trusted_project_permissions_are_granted() {
     let project = "default_permissions = 'p'\n[permissions.p]\nextends = ':workspace'\n\
                    workspace_roots = { '../other' = true }\n\
                    [permissions.q]\nextends = ':read-only'\n";

@@ -8,7 +8,7 @@ use codex_test_support::{AppServer, ModelServer};
 use serde_json::{Value, json};
 
 use crate::setup::{experimental_server, scripted_home};
-use crate::threads::said;
+use crate::threads::message_reply;
 
 fn make_pipe(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -17,7 +17,9 @@ fn make_pipe(path: &Path) {
 }
 
 async fn model() -> ModelServer {
-    ModelServer::start([said("m", "done")]).await.unwrap()
+    ModelServer::start([message_reply("m", "done")])
+        .await
+        .unwrap()
 }
 
 /// A new thread has a turn that completes.

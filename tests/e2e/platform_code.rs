@@ -36,7 +36,7 @@ const MODULES: [(&str, &str); 19] = [
 ];
 
 #[test]
-fn systems_are_told_apart_in_few_modules() {
+fn platform_conditions_are_in_few_modules() {
     let mut problems = BTreeSet::new();
     let mut used = BTreeSet::new();
     let mut folders: Vec<_> = fs::read_dir(repository().join("crates"))

@@ -54,7 +54,7 @@ fn plugins_in(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn a_repository_is_copied_brought_up_to_date_and_removed() {
+async fn repository_is_cloned_updated_and_removed() {
     let mut serving = Serving::start().await;
     let mut published = Published::new(&serving);
     published.commit("one");
@@ -134,7 +134,7 @@ async fn a_repository_is_copied_brought_up_to_date_and_removed() {
 }
 
 #[tokio::test]
-async fn a_commit_stays_what_it_is() {
+async fn pinned_commit_is_not_updated() {
     let mut serving = Serving::start().await;
     let mut published = Published::new(&serving);
     let first = published.commit("one");
@@ -208,7 +208,7 @@ async fn failed_clone_leaves_no_files() {
 }
 
 #[tokio::test]
-async fn a_repository_that_never_answers_holds_nobody_up() {
+async fn unresponsive_repository_delays_no_request() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let mut serving = Serving::start().await;
     let address = format!("http://{}/x.git", silent.local_addr().unwrap());

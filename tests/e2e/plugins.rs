@@ -8,7 +8,7 @@ use codex_test_support::{ModelServer, sse};
 use serde_json::{Value, json};
 
 use crate::mcp_process::behaviour_of;
-use crate::mcp_servers::says;
+use crate::mcp_servers::text_reply;
 use crate::plugin_folders::MarketplaceFolder;
 use crate::serving::Serving;
 use crate::setup::{experimental_server, scripted_home};
@@ -35,7 +35,7 @@ fn installed_at(serving: &Serving) -> std::path::PathBuf {
 }
 
 #[tokio::test]
-async fn marketplaces_are_listed_with_what_their_plugins_say() {
+async fn marketplaces_are_listed_with_plugin_descriptions() {
     let mut serving = Serving::start().await;
     let mut team = team(&serving);
     let manifest = json!({
@@ -189,7 +189,7 @@ async fn a_plugin_is_described_from_its_source() {
 }
 
 #[tokio::test]
-async fn each_reason_why_a_plugin_cannot_be_used_is_told() {
+async fn unusable_plugins_give_their_reason() {
     let mut serving = Serving::start().await;
     let mut team = team(&serving);
     team.add("demo", &json!({ "name": "different" }), &json!({}));
@@ -436,7 +436,7 @@ async fn a_pipe_in_place_of_a_file_delays_nobody() {
 }
 
 #[tokio::test]
-async fn an_entry_stands_in_for_a_manifest() {
+async fn marketplace_entry_replaces_a_manifest() {
     let mut serving = Serving::start().await;
     let mut team = team(&serving);
     team.skill("bare", "hi", "says hi");
@@ -565,11 +565,11 @@ async fn plugin_skills_and_servers_reach_threads() {
     let call = sse::function_call("call", "mcp__helper__echo", &json!({ "text": "x" }));
     let called = codex_test_support::HttpReply::stream(&sse::items(&[call]));
     let replies = [
-        says("before"),
-        says("one"),
+        text_reply("before"),
+        text_reply("one"),
         called,
-        says("two"),
-        says("three"),
+        text_reply("two"),
+        text_reply("three"),
     ];
     let model = ModelServer::start(replies).await.unwrap();
     let home = scripted_home(&model, "approval_policy = \"never\"");

@@ -75,7 +75,7 @@ async fn more_access_changes_no_tool() {
 }
 
 #[tokio::test]
-async fn less_access_closes_live_searches_for_good() {
+async fn reduced_access_disables_live_searches_permanently() {
     let (model, home, mut server) = started("sandbox_mode = \"danger-full-access\"").await;
     let thread = server.start_thread().await;
     let under = |policy: &str| json!({ "sandboxPolicy": { "type": policy } });

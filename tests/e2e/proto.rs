@@ -139,7 +139,7 @@ impl Proto {
         self.line(&json!({ "id": id, "op": op }).to_string());
     }
 
-    pub(crate) fn say(&mut self, id: &str, text: &str) {
+    pub(crate) fn submit_text(&mut self, id: &str, text: &str) {
         let items = json!([{ "type": "text", "text": text }]);
         self.submit(id, &json!({ "type": "user_input", "items": items }));
     }

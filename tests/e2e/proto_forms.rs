@@ -33,7 +33,7 @@ fn a_line_in_an_event_out() {
         "{error}"
     );
 
-    proto.say("turn-1", "how much?");
+    proto.submit_text("turn-1", "how much?");
     assert_eq!(proto.wait_for("task_started")["id"], "turn-1");
     assert_eq!(
         proto.wait_for("exec_command_end")["msg"]["aggregated_output"],
@@ -49,7 +49,7 @@ fn a_line_in_an_event_out() {
 }
 
 #[test]
-fn the_first_form_configures_a_session_and_goes_back() {
+fn first_configure_form_sets_up_a_session_and_its_history() {
     let replies = ["one", "two", "other"].map(sse::text);
     let mut proto = Proto::start(SETTINGS, &replies, |_| {});
     proto.wait_for("session_configured");
@@ -66,9 +66,9 @@ fn the_first_form_configures_a_session_and_goes_back() {
     assert_eq!(configured["id"], "configure");
     assert_eq!(configured["msg"]["model"], "older-model");
 
-    proto.say("1", "say one");
+    proto.submit_text("1", "say one");
     let first = proto.wait_for("task_complete");
-    proto.say("2", "say two");
+    proto.submit_text("2", "say two");
     proto.wait_for("task_complete");
     let back = json!({
         "type": "user_input",
@@ -145,7 +145,7 @@ fn the_name_of_a_thread_reaches_the_index_of_other_releases() {
     let mut proto = Proto::start(SETTINGS, &[sse::text("hello")], |_| {});
     let configured = proto.wait_for("session_configured");
     let id = configured["msg"]["session_id"].as_str().unwrap().to_owned();
-    proto.say("1", "hi");
+    proto.submit_text("1", "hi");
     proto.wait_for("task_complete");
     let file = proto.cwd().with_file_name("home").join("state_5.sqlite");
     let index = rusqlite::Connection::open(file).unwrap();

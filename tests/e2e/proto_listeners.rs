@@ -111,7 +111,7 @@ fn wait_for(client: &mut BufReader<impl Socket>, kind: &str) -> Option<Value> {
     }
 }
 
-fn say(client: &mut BufReader<impl Socket>, id: &str) {
+fn submit_text(client: &mut BufReader<impl Socket>, id: &str) {
     let op = json!({ "type": "user_input", "items": [{ "type": "text", "text": "hi" }] });
     let line = json!({ "id": id, "op": op });
     writeln!(client.get_mut(), "{line}").unwrap();
@@ -161,7 +161,7 @@ fn a_later_line_that_is_no_submission_ends_nothing() {
 }
 
 #[test]
-fn a_socket_is_its_owners_and_goes_with_the_server() {
+fn socket_is_private_and_removed_at_the_end() {
     let mut server = Listening::start(|home| format!("unix://{}/socket", home.display()));
     let mode = fs::metadata(server.path()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);

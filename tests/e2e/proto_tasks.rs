@@ -52,7 +52,7 @@ fn answer(proto: &mut Proto, asked: &Value, decision: &str) {
 fn more_input_aborts_the_running_task_and_starts_another_one() {
     let replies = [endless(), endless(), HttpReply::stream(&sse::text("there"))];
     let mut proto = Proto::start_with(SETTINGS, replies, |_| {});
-    proto.say("1", "first");
+    proto.submit_text("1", "first");
     proto.wait_for("agent_message_content_delta");
     let second = turn(&proto, "second");
     proto.submit("2", &second);
@@ -63,7 +63,7 @@ fn more_input_aborts_the_running_task_and_starts_another_one() {
     );
     assert_eq!(proto.wait_for("task_started")["id"], "2");
     proto.wait_for("agent_message_content_delta");
-    proto.say("3", "third");
+    proto.submit_text("3", "third");
     assert_eq!(proto.wait_for("turn_aborted")["id"], "2");
     assert_eq!(proto.wait_for("task_started")["id"], "3");
     let (complete, before) = proto.wait_past("task_complete");
@@ -75,7 +75,7 @@ fn more_input_aborts_the_running_task_and_starts_another_one() {
 #[test]
 fn an_interrupted_task_has_an_error_and_an_end() {
     let mut proto = Proto::start_with(SETTINGS, [endless()], |_| {});
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     proto.wait_for("agent_message_content_delta");
     proto.submit("stop", &json!({ "type": "interrupt" }));
     let (error, before) = proto.wait_past("error");
@@ -122,7 +122,7 @@ fn a_command_begins_once_it_is_approved() {
         sse::text("done"),
     ];
     let mut proto = Proto::start(SETTINGS, &replies, |_| {});
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     let (asked, before) = proto.wait_past("exec_approval_request");
     assert!(
         !before.contains(&"exec_command_begin".to_owned()),
@@ -155,7 +155,7 @@ fn an_agent_asks_and_only_its_own_answer_reaches_it() {
     );
     proto.answer_agent(&command("c1", "touch agent"));
     proto.answer_agent(&sse::text("made"));
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     let mut asked = [
         proto.wait_for("exec_approval_request"),
         proto.wait_for("exec_approval_request"),
@@ -195,7 +195,7 @@ fn write_hooks(work: &Path, hooks: &[(&str, &str)]) {
 }
 
 #[test]
-fn a_hook_refuses_a_call_and_the_task_goes_on() {
+fn hook_refuses_a_call_and_the_task_continues() {
     let hooks = |work: &Path| {
         let mark = format!("touch {}", work.join("begun").display());
         let refuse = "echo 'not this one' >&2; exit 2";
@@ -204,7 +204,7 @@ fn a_hook_refuses_a_call_and_the_task_goes_on() {
     let settings = format!("{SETTINGS}codex_hooks = true\n");
     let replies = [command("c1", "touch made"), sse::text("done")];
     let mut proto = Proto::start(&settings, &replies, hooks);
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     let (complete, before) = proto.wait_past("task_complete");
     assert_eq!(complete["msg"]["last_agent_message"], "done");
     assert!(!before.contains(&"exec_approval_request".to_owned()));
@@ -222,7 +222,7 @@ fn hooks_of_the_user_run() {
     };
     let settings = format!("{SETTINGS}codex_hooks = true\n");
     let mut proto = Proto::start(&settings, &[sse::text("done")], hooks);
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     proto.wait_for("hook_completed");
     proto.wait_for("task_complete");
     assert!(proto.cwd().join("hooked").exists());

@@ -172,7 +172,7 @@ fn proto_questions(calls: &[Value]) -> Vec<Value> {
         })
         .collect();
     let mut proto = Proto::start(settings, &replies, |_| {});
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     let mut asked = Vec::new();
     for index in 0..calls.len() {
         let event = proto.wait_for("exec_approval_request")["msg"].clone();
@@ -218,7 +218,7 @@ fn shows_everything(text: &str, also: &[char]) {
 
 /// The sentences of the engine come first and are whole; the model's words are in quotation marks after them.
 #[track_caller]
-fn is_told_to_leave_the_sandbox(text: &str, justification: Option<&str>) {
+fn question_states_the_escape(text: &str, justification: Option<&str>) {
     assert!(text.starts_with(WITHOUT_SANDBOX), "{text:?}");
     let Some(justification) = justification else {
         return assert!(text.ends_with("The model gives no reason."), "{text:?}");
@@ -249,7 +249,7 @@ async fn editor_question_has_the_whole_command_and_no_reading_claim() {
         let text = call["content"][0]["content"]["text"]
             .as_str()
             .unwrap_or_default();
-        is_told_to_leave_the_sandbox(text, None);
+        question_states_the_escape(text, None);
         for update in &updates {
             let update = &update["update"];
             if update["toolCallId"] == call["toolCallId"] {
@@ -397,7 +397,7 @@ async fn two_hundred_generated_commands_are_asked_about_as_they_are() {
         let call = &params["toolCall"];
         assert_eq!(call["title"], command.replace('\n', "\\u{a}"));
         assert_eq!(call["kind"], "execute");
-        is_told_to_leave_the_sandbox(
+        question_states_the_escape(
             call["content"][0]["content"]["text"].as_str().unwrap(),
             Some("need it"),
         );
@@ -410,7 +410,7 @@ async fn two_hundred_generated_commands_are_asked_about_as_they_are() {
     assert_eq!((asked.len(), begun.len()), (commands.len(), commands.len()));
     let mut claimed = 0;
     for (index, command) in commands.iter().enumerate() {
-        is_told_to_leave_the_sandbox(asked[index]["reason"].as_str().unwrap(), Some("need it"));
+        question_states_the_escape(asked[index]["reason"].as_str().unwrap(), Some("need it"));
         let actions = begun[index]["commandActions"].as_array().unwrap();
         let kind = &asked[index]["commandActions"][0]["type"];
         assert_eq!(
@@ -434,7 +434,7 @@ async fn two_hundred_generated_commands_are_asked_about_as_they_are() {
     for (command, params) in commands.iter().zip(asked_by_mcp(&calls)) {
         let message = params["message"].as_str().unwrap();
         let line = message.lines().nth(1).unwrap();
-        is_told_to_leave_the_sandbox(line, Some("need it"));
+        question_states_the_escape(line, Some("need it"));
         let words = &params["codex_command"];
         assert_eq!(words[2], *command, "{message}");
     }
@@ -450,7 +450,7 @@ async fn a_model_cannot_speak_for_the_engine_in_any_surface() {
     assert_eq!(asked.len(), FORGED.len());
     for (justification, params) in FORGED.iter().zip(asked) {
         let text = |name: &str| params[name].as_str().unwrap().to_owned();
-        is_told_to_leave_the_sandbox(&text("reason"), Some(justification));
+        question_states_the_escape(&text("reason"), Some(justification));
         assert!(text("engineNotice").starts_with(WITHOUT_SANDBOX));
         for name in ["reason", "engineNotice", "justification"] {
             shows_everything(&text(name), &[]);
@@ -460,19 +460,19 @@ async fn a_model_cannot_speak_for_the_engine_in_any_surface() {
     for (justification, params) in FORGED.iter().zip(asked) {
         let texts = texts_of_acp(&params);
         texts.iter().for_each(|text| shows_everything(text, &[]));
-        is_told_to_leave_the_sandbox(&texts[1], Some(justification));
+        question_states_the_escape(&texts[1], Some(justification));
     }
     for (justification, params) in FORGED.iter().zip(asked_by_mcp(&calls)) {
         let message = params["message"].as_str().unwrap();
         shows_everything(message, &['\n']);
         let lines: Vec<_> = message.lines().collect();
         assert_eq!(lines.len(), 2, "{message:?}");
-        is_told_to_leave_the_sandbox(lines[1], Some(justification));
+        question_states_the_escape(lines[1], Some(justification));
     }
     for (justification, event) in FORGED.iter().zip(asked_by_proto(&calls)) {
         let reason = event["reason"].as_str().unwrap();
         shows_everything(reason, &[]);
-        is_told_to_leave_the_sandbox(reason, Some(justification));
+        question_states_the_escape(reason, Some(justification));
     }
 }
 
@@ -496,7 +496,7 @@ async fn newer_client_question_states_that_the_sandbox_is_left() {
         let reason = params["reason"].as_str().unwrap();
         shows_everything(reason, &[]);
         if reason != *justification {
-            is_told_to_leave_the_sandbox(reason, Some(justification));
+            question_states_the_escape(reason, Some(justification));
         }
     }
     let alone = FORGED

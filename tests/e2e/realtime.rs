@@ -544,7 +544,7 @@ async fn newer_realtime_conversation_ends_with_its_error() {
 }
 
 #[tokio::test]
-async fn a_server_that_reads_nothing_holds_nobody_up() {
+async fn unreading_realtime_server_blocks_no_request() {
     let model = ModelServer::start([]).await.unwrap();
     // The connection is accepted by the system, and nobody replies to the handshake.
     let silent = BlockingListener::bind("127.0.0.1:0").unwrap();

@@ -62,7 +62,7 @@ async fn turn(server: &mut AppServer) -> Value {
 }
 
 #[tokio::test]
-async fn a_turn_goes_to_its_provider_alone() {
+async fn turn_request_is_not_redirected_elsewhere() {
     for status in [301, 302, 303, 307, 308] {
         let servers = RedirectServers::new(status, PROVIDER).await;
         let mut server = servers.app_server().await;

@@ -185,7 +185,7 @@ async fn a_release_that_is_none_is_refused_wherever_it_is_given() {
 }
 
 #[tokio::test]
-async fn a_setting_that_names_no_release_is_told_with_its_place() {
+async fn invalid_release_setting_is_reported_with_its_path() {
     let home = home_with("client_release = \"newest\"");
     let mut server = AppServer::start(PROGRAM, home.path()).unwrap();
     let params = json!({ "clientInfo": { "name": "tests", "version": "1" } });

@@ -85,7 +85,7 @@ async fn installed_plugins_become_those_of_the_account() {
 }
 
 #[tokio::test]
-async fn the_remote_catalogue_is_refused_for_the_reason_that_holds() {
+async fn remote_catalogue_refusal_has_the_actual_reason() {
     let mut test = AppTest::new(directory(), Vec::new(), "").await;
     let list = (
         "plugin/list",

@@ -15,7 +15,7 @@ fn input(text: &str) -> Value {
 async fn thread_with_a_turn(later: impl IntoIterator<Item = HttpReply>) -> ScriptedThread {
     let replies = [message(0, "one")].into_iter().chain(later);
     let mut scripted = ScriptedThread::start(replies, json!({})).await;
-    say(&mut scripted, "first").await;
+    run_turn(&mut scripted, "first").await;
     scripted
 }
 
@@ -28,7 +28,7 @@ fn held(latch: &Latch, text: &str) -> HttpReply {
 }
 
 /// Runs a turn. Returns its id.
-async fn say(scripted: &mut ScriptedThread, text: &str) -> Value {
+async fn run_turn(scripted: &mut ScriptedThread, text: &str) -> Value {
     let params = json!({ "input": input(text) });
     let started = scripted.call("turn/start", params).await;
     scripted.server.wait_for("turn/completed").await.unwrap();
@@ -49,7 +49,7 @@ async fn only_the_first_turn_is_left(mut scripted: ScriptedThread, reverted: &[&
         .chain(reverted.iter().copied())
         .collect();
     scripted.model.push(message(20, "there"));
-    say(&mut scripted, "anew").await;
+    run_turn(&mut scripted, "anew").await;
     let seen = last_seen(&scripted.model, &texts).await;
     assert_eq!(seen, ["first", "one", "anew"]);
     let thread = json!({ "threadId": scripted.thread["thread"]["id"] });
@@ -89,19 +89,19 @@ async fn a_steered_turn_is_reverted_as_a_whole() {
     assert!(steered["result"].is_object(), "{steered}");
     latch.open();
     scripted.server.wait_for("turn/completed").await.unwrap();
-    say(&mut scripted, "third").await;
+    run_turn(&mut scripted, "third").await;
     revert(&mut scripted, turn).await;
     only_the_first_turn_is_left(scripted, &["second", "steered", "third", "two"]).await;
 }
 
 #[tokio::test]
-async fn a_revert_goes_back_behind_a_compaction() {
+async fn revert_can_precede_a_compaction() {
     let replies = [message(1, "two"), message(2, "SHORT"), message(3, "three")];
     let mut scripted = thread_with_a_turn(replies).await;
-    let second = say(&mut scripted, "second").await;
+    let second = run_turn(&mut scripted, "second").await;
     scripted.call("thread/compact/start", json!({})).await;
     scripted.server.wait_for("turn/completed").await.unwrap();
-    say(&mut scripted, "third").await;
+    run_turn(&mut scripted, "third").await;
     revert(&mut scripted, &second).await;
     only_the_first_turn_is_left(scripted, &["second", "two", "SHORT", "third"]).await;
 }
@@ -112,7 +112,7 @@ async fn a_typed_command_is_a_turn_without_a_message() {
     let command = json!({ "command": "echo typed" });
     scripted.call("thread/shellCommand", command).await;
     let ended = scripted.server.wait_for("turn/completed").await.unwrap();
-    say(&mut scripted, "second").await;
+    run_turn(&mut scripted, "second").await;
     revert(&mut scripted, &ended["params"]["turn"]["id"]).await;
     only_the_first_turn_is_left(scripted, &["<user_shell_command>", "second", "two"]).await;
 }
@@ -136,8 +136,8 @@ async fn the_terminals_of_reverted_turns_are_stopped() {
     let settings = json!({ "features.unified_exec": true });
     let params = json!({ "approvalPolicy": "never", "config": settings });
     let mut scripted = ScriptedThread::start(replies, params).await;
-    say(&mut scripted, "first").await;
-    let second = say(&mut scripted, "second").await;
+    run_turn(&mut scripted, "first").await;
+    let second = run_turn(&mut scripted, "second").await;
     let params = json!({ "beforeTurnId": second });
     scripted.call("thread/revert", params).await;
     let ended = scripted.server.wait_for("item/completed").await.unwrap();
@@ -163,7 +163,7 @@ async fn the_turns_of_a_rollback_are_those_that_clients_see() {
     let command = json!({ "command": "echo typed" });
     scripted.call("thread/shellCommand", command).await;
     scripted.server.wait_for("turn/completed").await.unwrap();
-    say(&mut scripted, "second").await;
+    run_turn(&mut scripted, "second").await;
     let rolled_back = scripted
         .call("thread/rollback", json!({ "numTurns": 2 }))
         .await;

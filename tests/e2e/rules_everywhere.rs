@@ -36,7 +36,7 @@ fn calls(home: &TempDir) -> HttpReply {
     HttpReply::stream(&sse::items(&[reads, writes]))
 }
 
-fn says(text: &str) -> HttpReply {
+fn text_reply(text: &str) -> HttpReply {
     HttpReply::stream(&numbered(sse::text(text)))
 }
 
@@ -66,8 +66,8 @@ async fn forbidding_rules_bind_the_reviewer_and_none_lifts_its_sandbox() {
     model.push(calls(&home));
     let verdict =
         json!({ "risk_level": "high", "risk_score": 99, "rationale": "because", "evidence": [] });
-    model.push(says(&verdict.to_string()));
-    model.push(says("done"));
+    model.push(text_reply(&verdict.to_string()));
+    model.push(text_reply("done"));
     let mut server = experimental_server(&home).await;
     let thread = server.start_thread().await;
     server.run_turn(&thread, "go").await;
@@ -79,12 +79,14 @@ async fn forbidding_rules_bind_the_reviewer_and_none_lifts_its_sandbox() {
 
 #[tokio::test]
 async fn rules_that_forbid_bind_the_agent_that_consolidates_memories() {
-    let model = ModelServer::start([says("It is 8080.")]).await.unwrap();
+    let model = ModelServer::start([text_reply("It is 8080.")])
+        .await
+        .unwrap();
     let (home, _) = home_with_idle_thread(&model, "which port?").await;
     write_rules(home.path());
     model.push_for_agent(note("The port is 8080."));
     model.push_for_agent(calls(&home));
-    model.push_for_agent(says("The files are up to date."));
+    model.push_for_agent(text_reply("The files are up to date."));
     let mut server = experimental_server(&home).await;
     server.start_thread().await;
     until_consolidated(&mut server).await;
@@ -117,8 +119,8 @@ async fn rules_that_forbid_bind_agents() {
         Some(HttpReply::stream(&sse::items(&[waits])))
     });
     model.push_for_agent(calls(&home));
-    model.push_for_agent(says("read"));
-    model.push(says("done"));
+    model.push_for_agent(text_reply("read"));
+    model.push(text_reply("done"));
     let mut server = experimental_server(&home).await;
     let thread = server.start_thread().await;
     server.start_turn(&thread, "go").await;
@@ -157,7 +159,7 @@ async fn rules_that_forbid_bind_workers_of_jobs() {
     let job = json!({ "csv_path": "in.csv", "instruction": "look at {a}" });
     let job = sse::function_call("job", "spawn_agents_on_csv", &job);
     model.push(HttpReply::stream(&sse::items(&[job])));
-    model.push(says("done"));
+    model.push(text_reply("done"));
     let mut server = experimental_server(&home).await;
     let thread = server
         .start_thread_with(json!({ "cwd": home.path() }))
@@ -180,7 +182,7 @@ async fn rules_that_forbid_bind_a_session_that_runs_again() {
     let reads = json!({ "cmd": "head -c 3 /etc/passwd" });
     let reads = sse::function_call("reads", "exec_command", &reads);
     model.push(HttpReply::stream(&sse::items(&[reads])));
-    model.push(says("done"));
+    model.push(text_reply("done"));
     let (traces, folder) = (
         home.path().join("deep/traces"),
         tempfile::tempdir().unwrap(),

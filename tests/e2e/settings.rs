@@ -230,7 +230,7 @@ async fn unreadable_settings_are_an_error_and_the_server_continues() {
 }
 
 #[tokio::test]
-async fn features_are_switched_for_the_process_unless_settings_say_otherwise() {
+async fn process_features_give_way_to_settings() {
     let home = home_with("[features]\ntool_search = false\n");
     let mut server = experimental_server(&home).await;
     let switches = json!({ "apps": false, "tool_search": true });

@@ -67,12 +67,12 @@ async fn check(stop: impl FnOnce(&AppServer)) {
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_ends_what_runs() {
+async fn end_of_input_ends_running_work() {
     check(|_| {}).await;
 }
 
 #[tokio::test]
-async fn a_signal_ends_what_runs() {
+async fn signal_ends_running_work() {
     check(|server| {
         let id = server.process_id().unwrap().to_string();
         assert!(Command::new("kill").arg(id).status().unwrap().success());

@@ -79,7 +79,7 @@ async fn skills_are_listed_switched_and_watched() {
 }
 
 #[tokio::test]
-async fn changes_are_told_although_nobody_asked_for_skills() {
+async fn skill_changes_are_reported_without_a_request() {
     let model = ModelServer::start([]).await.unwrap();
     let home = project(&model);
     let mut server = server(&home).await;

@@ -237,7 +237,7 @@ async fn soak(load: Load) -> (u64, u64) {
 }
 
 #[tokio::test]
-async fn every_turn_ends_whoever_interrupts_reads_slowly_or_leaves() {
+async fn turns_end_despite_interrupts_slow_readers_and_disconnects() {
     soak(Load {
         threads: 8,
         turns_each: 5,
@@ -248,7 +248,7 @@ async fn every_turn_ends_whoever_interrupts_reads_slowly_or_leaves() {
 /// Takes minutes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "takes minutes; run it by name"]
-async fn memory_stays_what_it_was_after_two_thousand_turns() {
+async fn memory_does_not_grow_over_two_thousand_turns() {
     let (warm, end) = soak(Load {
         threads: 50,
         turns_each: 40,

@@ -155,7 +155,7 @@ async fn a_thread_is_handed_over_when_its_process_is_idle() {
 }
 
 #[tokio::test]
-async fn a_thread_that_another_process_goes_on_with_is_refused() {
+async fn thread_in_use_by_another_process_is_refused() {
     let model = model().await;
     let home = scripted_home(&model, "");
     let mut first = experimental_server(&home).await;
@@ -230,7 +230,7 @@ async fn a_loaded_thread_is_not_resumed_from_another_file() {
 }
 
 #[tokio::test]
-async fn a_folder_that_vanishes_is_told_and_harms_no_other_thread() {
+async fn vanished_folder_is_reported_and_affects_no_other_thread() {
     let model = model().await;
     let home = scripted_home(&model, "");
     let mut server = experimental_server(&home).await;
@@ -245,7 +245,7 @@ async fn a_folder_that_vanishes_is_told_and_harms_no_other_thread() {
 }
 
 #[tokio::test]
-async fn the_doctor_names_what_is_wrong_and_changes_nothing() {
+async fn doctor_reports_problems_without_changes() {
     let home = tempfile::tempdir().unwrap();
     let folder = home.path().join("sessions/2026/03/01");
     fs::create_dir_all(&folder).unwrap();

@@ -97,7 +97,7 @@ pub(crate) fn held(said: &str, latch: &Latch) -> HttpReply {
 }
 
 /// An agent that answers once the root waits for it.
-fn waits_to_say(model: &ModelServer, said: &str) -> Latch {
+fn push_held_reply(model: &ModelServer, said: &str) -> Latch {
     let latch = Latch::new();
     model.push_for_agent(held(said, &latch));
     latch
@@ -119,7 +119,7 @@ async fn answered(server: &mut AppServer, latch: &Latch) -> Vec<Value> {
 async fn an_agent_gets_its_task_and_reports_as_messages() {
     let model = ModelServer::start([spawn("worker"), wait("wait"), answer("done")]).await;
     let model = model.unwrap();
-    let latch = waits_to_say(&model, "made");
+    let latch = push_held_reply(&model, "made");
     let home = home(&model, "");
     let mut server = newer_server(&home).await;
     let root = server.start_thread().await;
@@ -179,10 +179,10 @@ async fn an_agent_gets_its_task_and_reports_as_messages() {
 }
 
 #[tokio::test]
-async fn the_oldest_clients_see_what_happens_to_agents_as_calls() {
+async fn oldest_clients_see_agent_activity_as_tool_calls() {
     let model = ModelServer::start([spawn("worker"), wait("wait"), answer("done")]).await;
     let model = model.unwrap();
-    let latch = waits_to_say(&model, "made");
+    let latch = push_held_reply(&model, "made");
     let home = home(&model, "");
     let mut server = server(&home).await;
     let root = server.start_thread().await;
@@ -217,7 +217,7 @@ async fn the_oldest_clients_see_what_happens_to_agents_as_calls() {
 async fn a_task_after_a_restart_reaches_the_agent_with_its_history() {
     let model = ModelServer::start([spawn("worker"), wait("wait"), answer("done")]).await;
     let model = model.unwrap();
-    let latch = waits_to_say(&model, "made");
+    let latch = push_held_reply(&model, "made");
     let home = home(&model, "");
     let mut first = server(&home).await;
     let root = first.start_thread().await;
@@ -235,7 +235,7 @@ async fn a_task_after_a_restart_reaches_the_agent_with_its_history() {
     ] {
         model.push(reply);
     }
-    let latch = waits_to_say(&model, "made more");
+    let latch = push_held_reply(&model, "made more");
     let mut second = server(&home).await;
     let params = json!({ "threadId": root });
     second.call("thread/resume", params).await.unwrap();
@@ -281,7 +281,7 @@ async fn agents_that_are_idle_make_room_and_come_back() {
     // It is idle: it makes room for another one, and that one for it.
     latch.open();
     until_ended(&mut server, &first).await;
-    let latch = waits_to_say(&model, "two");
+    let latch = push_held_reply(&model, "two");
     for reply in [spawn("two"), wait("wait"), answer("room")] {
         model.push(reply);
     }
@@ -290,7 +290,7 @@ async fn agents_that_are_idle_make_room_and_come_back() {
     assert_eq!(output_of(&model, "wait")["timed_out"], false);
     // The session that makes room ends beside the others.
     while loaded(&mut server).await.contains(&first) {}
-    let latch = waits_to_say(&model, "one again");
+    let latch = push_held_reply(&model, "one again");
     let task = json!({ "target": "/root/one", "message": "more" });
     for reply in [
         call_as("follow", "followup_task", &task),
@@ -319,7 +319,7 @@ async fn agent_inherits_messages_without_tool_calls() {
         answer("done"),
     ]);
     let model = model.await.unwrap();
-    let latch = waits_to_say(&model, "made");
+    let latch = push_held_reply(&model, "made");
     let home = home(&model, "");
     let mut server = server(&home).await;
     let root = server.start_thread().await;
@@ -417,7 +417,7 @@ async fn the_tools_may_be_in_a_namespace() {
         answer("done"),
     ]);
     let model = model.await.unwrap();
-    let latch = waits_to_say(&model, "made");
+    let latch = push_held_reply(&model, "made");
     let home = home(
         &model,
         "tool_namespace = \"team\"\nhide_spawn_agent_metadata = false\n",
@@ -457,7 +457,7 @@ async fn messages_and_results_are_edges_of_the_trace() {
     ] {
         traced.model.push(reply);
     }
-    let latch = waits_to_say(&traced.model, "made");
+    let latch = push_held_reply(&traced.model, "made");
     traced.begin(&root).await;
     answered(&mut traced.server, &latch).await;
     let (bundles, _home) = traced.finish().await;

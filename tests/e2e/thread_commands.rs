@@ -186,7 +186,7 @@ async fn a_thread_has_to_be_named_where_nobody_can_choose() {
 }
 
 #[tokio::test]
-async fn threads_are_archived_brought_back_and_deleted() {
+async fn threads_are_archived_restored_and_deleted() {
     let model = model(&["one"]).await;
     let place = ExecFolders::with_model(&model);
     run(&place, &["exec", "first"]).await;

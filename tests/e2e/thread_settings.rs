@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 use crate::setup::{
     experimental_server, home_with, limited, numbered, scripted_config, scripted_home,
 };
-use crate::threads::said;
+use crate::threads::message_reply;
 
 /// A model that answers a dozen times.
 async fn model() -> ModelServer {
-    let replies = (0..12).map(|number| said(&format!("message-{number}"), "done"));
+    let replies = (0..12).map(|number| message_reply(&format!("message-{number}"), "done"));
     ModelServer::start(replies).await.unwrap()
 }
 
@@ -258,7 +258,7 @@ fn question_tool(model: &ModelServer) -> String {
 }
 
 #[tokio::test]
-async fn the_model_is_told_when_plan_mode_is_over() {
+async fn model_gets_the_end_of_plan_mode() {
     let model = model().await;
     let home = scripted_home(&model, "");
     let mut server = experimental_server(&home).await;
@@ -278,7 +278,7 @@ async fn the_model_is_told_when_plan_mode_is_over() {
 }
 
 #[tokio::test]
-async fn the_tool_for_questions_says_in_which_modes_it_works() {
+async fn question_tool_description_names_its_modes() {
     let model = model().await;
     for (settings, expected) in [
         ("", false),
@@ -295,7 +295,7 @@ async fn the_tool_for_questions_says_in_which_modes_it_works() {
 }
 
 #[tokio::test]
-async fn settings_that_a_turn_changes_are_told_before_its_items() {
+async fn changed_turn_settings_precede_its_items() {
     let model = model().await;
     let home = scripted_home(&model, "");
     let mut server = experimental_server(&home).await;

@@ -9,7 +9,7 @@ use crate::serving::Serving;
 use crate::setup::{experimental_server, server, untrusted_home};
 
 /// A response of one message.
-pub(crate) fn said(id: &str, text: &str) -> HttpReply {
+pub(crate) fn message_reply(id: &str, text: &str) -> HttpReply {
     let item = |text: &str| {
         let mut item = sse::message(text);
         item["id"] = id.into();
@@ -47,7 +47,7 @@ async fn turn_read_back(server: &mut AppServer, thread: &str) -> Value {
 
 #[tokio::test]
 async fn a_declined_command_is_read_back_as_it_ended() {
-    let model = ModelServer::start([command("call"), said("m", "done")]);
+    let model = ModelServer::start([command("call"), message_reply("m", "done")]);
     let model = model.await.unwrap();
     let home = untrusted_home(&model);
     let mut server = server(&home).await;
@@ -82,7 +82,7 @@ async fn turn_start_during_a_turn_joins_it() {
     let begin = HttpReply::stream([created]).wait(&latch);
     model.push(begin.body(sse::frames(rest)));
     for id in ["second", "third", "fourth"] {
-        model.push(said(id, "more"));
+        model.push(message_reply(id, "more"));
     }
     let home = untrusted_home(&model);
     let mut server = server(&home).await;
@@ -115,7 +115,7 @@ async fn turn_start_during_a_turn_joins_it() {
 
 #[tokio::test]
 async fn senseless_answer_is_a_refusal_with_a_warning() {
-    let model = ModelServer::start([command("call"), said("m", "done")]);
+    let model = ModelServer::start([command("call"), message_reply("m", "done")]);
     let model = model.await.unwrap();
     let home = untrusted_home(&model);
     let mut server = server(&home).await;
@@ -164,7 +164,7 @@ async fn a_message_that_is_cut_short_ends_with_its_turn() {
 
 #[tokio::test]
 async fn turns_are_paged_and_left_out_where_they_are_not_wanted() {
-    let replies = ["a", "b", "c"].map(|id| said(id, id));
+    let replies = ["a", "b", "c"].map(|id| message_reply(id, id));
     let model = ModelServer::start(replies).await.unwrap();
     let home = untrusted_home(&model);
     let mut first = server(&home).await;
@@ -205,7 +205,9 @@ async fn turns_are_paged_and_left_out_where_they_are_not_wanted() {
 
 #[tokio::test]
 async fn an_empty_path_is_none() {
-    let model = ModelServer::start([said("a", "hello")]).await.unwrap();
+    let model = ModelServer::start([message_reply("a", "hello")])
+        .await
+        .unwrap();
     let home = untrusted_home(&model);
     let mut first = experimental_server(home.path()).await;
     let thread = first.start_thread().await;
@@ -236,7 +238,9 @@ async fn an_empty_path_is_none() {
 
 #[tokio::test]
 async fn resumed_thread_keeps_its_model_and_a_given_history_gets_a_new_id() {
-    let model = ModelServer::start([said("a", "hello")]).await.unwrap();
+    let model = ModelServer::start([message_reply("a", "hello")])
+        .await
+        .unwrap();
     let home = untrusted_home(&model);
     let mut first = server(&home).await;
     let thread = first.start_thread().await;
@@ -263,7 +267,7 @@ async fn resumed_thread_keeps_its_model_and_a_given_history_gets_a_new_id() {
     let told = third.call("thread/resume", params).await.unwrap();
     let told = &told["result"]["thread"];
     assert_eq!(told["preview"], "told before");
-    model.push(said("b", "yes"));
+    model.push(message_reply("b", "yes"));
     third
         .run_turn(told["id"].as_str().unwrap(), "and now")
         .await;
@@ -273,7 +277,7 @@ async fn resumed_thread_keeps_its_model_and_a_given_history_gets_a_new_id() {
 }
 
 #[tokio::test]
-async fn holds_on_time_limits_are_counted() {
+async fn time_limit_pauses_are_counted() {
     let Serving { mut server, home } = Serving::start().await;
     let thread = server.start_thread().await;
     let more = "thread/increment_elicitation";

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::codex;
 use crate::hooks::{answer_with, home_with, hook, runs_command};
 use crate::setup::server_in;
-use crate::trace_record::{Traced, bundles, response, says};
+use crate::trace_record::{Traced, bundles, message_item, response};
 use crate::trace_replay::recorded;
 
 fn findings(bundle: &Path) -> Vec<Value> {
@@ -29,7 +29,7 @@ async fn session(params: Value, calls: &[Value], answer: &str) -> Vec<Value> {
             response(&[sse::function_call(&call, "exec_command", arguments)])
         })
         .collect();
-    replies.push(response(&[says(answer)]));
+    replies.push(response(&[message_item(answer)]));
     let mut traced = Traced::start(&replies).await;
     let thread = traced.server.start_thread_with(params).await;
     traced.turn(&thread).await;
@@ -47,7 +47,7 @@ fn check(found: &[Value], kind: &str, call: &str, why: &str) {
 }
 
 #[test]
-fn good_sessions_are_left_alone() {
+fn successful_sessions_have_no_findings() {
     for scenario in [
         "approve-patch.toml",
         "ask-for-more.toml",
@@ -84,7 +84,7 @@ async fn line_that_the_model_did_not_see_is_found() {
 }
 
 #[tokio::test]
-async fn refusal_of_the_sandbox_is_found_whatever_the_exit_code() {
+async fn sandbox_denial_is_found_for_any_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     let params = json!({ "cwd": folder.path(), "sandbox": "read-only" });
     let calls = [json!({ "cmd": "touch new.txt || true" })];
@@ -113,10 +113,10 @@ async fn compacted_between(folder: &Path, input: &str, before: &str, after: &str
     };
     let replies = [
         exec("c1", before),
-        response(&[says("I have seen it.")]),
-        response(&[says("The work goes on.")]),
+        response(&[message_item("I have seen it.")]),
+        response(&[message_item("The work goes on.")]),
         exec("c2", after),
-        response(&[says("Done.")]),
+        response(&[message_item("Done.")]),
     ];
     let mut traced = Traced::start(&replies).await;
     let thread = traced

@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdout, Command};
 
-use crate::trace_record::{Traced, response, says};
+use crate::trace_record::{Traced, message_item, response};
 
 /// A command that runs beside a session, and its output.
 struct Running {
@@ -65,7 +65,11 @@ fn turns(spans: &[Value]) -> usize {
 
 #[tokio::test]
 async fn a_page_follows_a_session_to_its_end() {
-    let mut traced = Traced::start(&[response(&[says("one")]), response(&[says("two")])]).await;
+    let mut traced = Traced::start(&[
+        response(&[message_item("one")]),
+        response(&[message_item("two")]),
+    ])
+    .await;
     let thread = traced.thread().await;
     traced.turn(&thread).await;
     let root = traced.home.path().join("deep/traces");

@@ -7,7 +7,7 @@ use codex_test_support::{HttpReply, sse};
 use rquickjs::{CatchResultExt, Context, Ctx, Runtime};
 use serde_json::{Value, json};
 
-use crate::trace_record::{TraceBundle, Traced, response, says};
+use crate::trace_record::{TraceBundle, Traced, message_item, response};
 use crate::trace_replay::recorded;
 use crate::{codex, stdout_of};
 
@@ -109,7 +109,7 @@ async fn truncated_output_is_marked_on_the_page() {
     let command = "seq 1 100000; echo at the end >&2";
     let replies = [
         exec("c1", &json!({ "cmd": command })),
-        response(&[says("Done.")]),
+        response(&[message_item("Done.")]),
     ];
     let (bundle, _home) = session(json!({ "cwd": folder.path() }), &replies).await;
     let page = TracePage::render(&bundle.0);
@@ -145,7 +145,7 @@ async fn truncated_output_is_marked_on_the_page() {
 }
 
 #[tokio::test]
-async fn calls_stand_in_one_line_with_folder_exit_code_and_counts() {
+async fn page_shows_each_call_in_one_line() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("old-copy")).unwrap();
     let tests = "echo 'ok 1'; echo '48 passed, 2 failed'; exit 1";
@@ -157,7 +157,7 @@ async fn calls_stand_in_one_line_with_folder_exit_code_and_counts() {
         ),
         response(&[sse::custom_call("p1", "apply_patch", patch)]),
         exec("c2", &json!({ "cmd": "seq 1 30" })),
-        response(&[says("Everything is done.")]),
+        response(&[message_item("Everything is done.")]),
     ];
     let (bundle, _home) = session(json!({ "cwd": folder.path() }), &replies).await;
     let page = TracePage::render(&bundle.0);
@@ -227,7 +227,7 @@ async fn trace_story_starts_at_the_last_failure_and_finds_other_turns() {
 }
 
 #[tokio::test]
-async fn compaction_is_a_break_with_what_was_before_and_after() {
+async fn page_shows_context_before_and_after_a_compaction() {
     let mut traced = Traced::start(&[]).await;
     traced
         .model
@@ -308,7 +308,7 @@ async fn trace_page_escapes_hostile_session_content() {
             &format!("*** Begin Patch\n*** Add File: {evil}\n+{long}\n*** End Patch"),
         )]),
     ];
-    replies.push(response(&[says(&format!("{evil}{deep}"))]));
+    replies.push(response(&[message_item(&format!("{evil}{deep}"))]));
     let (bundle, _home) = session(json!({}), &replies).await;
     let page = TracePage::render(&bundle.0);
     let text = page.open_text();

@@ -183,7 +183,7 @@ const COMPLETED: [&str; 2] = [
 ];
 
 /// A message with an id of its own: its text.
-pub(crate) fn says(text: &str) -> Value {
+pub(crate) fn message_item(text: &str) -> Value {
     let mut message = sse::message(text);
     message["id"] = json!(text);
     message
@@ -270,14 +270,14 @@ async fn a_turn_with_tools() {
 
 #[tokio::test]
 async fn turns_that_fail_or_are_interrupted() {
-    let mut cut = response(&[says("part")]);
+    let mut cut = response(&[message_item("part")]);
     cut.pop();
     let call = sse::function_call(
         "c1",
         "exec_command",
         &json!({ "cmd": "echo begun; sleep 60" }),
     );
-    let replies = [cut, response(&[says("whole")]), response(&[call])];
+    let replies = [cut, response(&[message_item("whole")]), response(&[call])];
     let mut traced = Traced::start(&replies).await;
     let thread = traced.thread().await;
     traced.turn(&thread).await;
@@ -332,7 +332,7 @@ async fn turns_that_fail_or_are_interrupted() {
 
 #[tokio::test]
 async fn a_compaction_takes_the_place_of_the_history() {
-    let replies = ["first", "a summary", "after"].map(|text| response(&[says(text)]));
+    let replies = ["first", "a summary", "after"].map(|text| response(&[message_item(text)]));
     let mut traced = Traced::start(&replies).await;
     let thread = traced.thread().await;
     traced.turn(&thread).await;
@@ -377,7 +377,7 @@ async fn root_sessions_have_private_bundles() {
     traced.turn(&first).await;
     traced
         .model
-        .always(HttpReply::stream(&response(&[says("more")])));
+        .always(HttpReply::stream(&response(&[message_item("more")])));
     let fork = json!({ "threadId": first });
     let fork = traced.server.call("thread/fork", fork).await.unwrap();
     let fork = fork["result"]["thread"]["id"].as_str().unwrap().to_owned();
@@ -398,7 +398,7 @@ async fn root_sessions_have_private_bundles() {
 }
 
 #[tokio::test]
-async fn a_session_goes_on_where_no_bundle_can_be_written() {
+async fn session_continues_without_a_writable_bundle() {
     let traced = Traced::start(&[]).await;
     let root = traced.home.path().join("config.toml");
     let variables = [("CODEX_ROLLOUT_TRACE_ROOT", root.to_str().unwrap())];

@@ -30,7 +30,7 @@ fn a_whole_bundle_is_reduced() {
 }
 
 #[test]
-fn damage_is_listed_and_told_by_the_exit_status() {
+fn damage_is_listed_and_sets_the_exit_code() {
     let folder = tempfile::tempdir().unwrap();
     let bundle = unpack(folder.path());
     let mut log = fs::OpenOptions::new()

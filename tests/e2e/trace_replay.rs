@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::hooks::{answer_with, home_with, hook};
 use crate::setup::{home_with as home_with_config, scripted_config, server_in};
-use crate::trace_record::{TraceBundle, Traced, bundles, response, says};
+use crate::trace_record::{TraceBundle, Traced, bundles, message_item, response};
 use crate::trace_reduce::unpack;
 use crate::{codex, repository};
 
@@ -125,7 +125,7 @@ fn a_bundle_without_settings_and_inputs_is_refused() {
 }
 
 #[test]
-fn damage_is_told_and_never_waited_for() {
+fn damaged_recording_is_reported_without_waiting() {
     let (bundle, _folder) = recorded("tour.toml");
     let log = fs::read_to_string(bundle.join("trace.jsonl")).unwrap();
     let lines: Vec<&str> = log.lines().collect();
@@ -208,7 +208,7 @@ async fn bundle_of(traced: Traced, thread: &str) -> (TraceBundle, TempDir) {
 /// What the replay does not need is missing, or is a pipe that nobody writes to.
 #[cfg(unix)]
 #[test]
-fn damage_of_what_is_not_replayed_is_told_too() {
+fn damage_outside_the_replay_is_reported() {
     let (bundle, _folder) = recorded("tour.toml");
     let log = fs::read_to_string(bundle.join("trace.jsonl")).unwrap();
     let warning = log.lines().find(|line| line.contains("\"task_complete\""));
@@ -245,7 +245,7 @@ async fn live_tools_run_in_a_copy_of_the_folder() {
         sse::function_call("c3", "exec_command", &json!({ "cmd": "cat note.txt" })),
     ];
     let mut replies: Vec<_> = calls.into_iter().map(|call| response(&[call])).collect();
-    replies.push(response(&[says("done")]));
+    replies.push(response(&[message_item("done")]));
     let mut traced = Traced::start(&replies).await;
     let folder = tempfile::tempdir().unwrap();
     let note = folder.path().join("note.txt");
@@ -317,7 +317,7 @@ async fn commands_that_end_with_their_turn_are_interrupted_again() {
 #[tokio::test]
 async fn a_session_that_ended_within_a_turn_replays() {
     let call = sse::function_call("c1", "exec_command", &json!({ "cmd": "sleep 60" }));
-    let (mut traced, thread) = traced(&[response(&[says("one")]), response(&[call])]).await;
+    let (mut traced, thread) = traced(&[response(&[message_item("one")]), response(&[call])]).await;
     traced.turn(&thread).await;
     running_command(&mut traced, &thread).await;
     let (bundle, _home) = bundle_of(traced, &thread).await;
@@ -373,7 +373,7 @@ async fn steered_turns_replay() {
     let replies = [
         call("c1", "read line"),
         call("c2", "true"),
-        response(&[says("one")]),
+        response(&[message_item("one")]),
     ];
     let (mut traced, thread) = traced(&replies).await;
     for round in 0..2 {
@@ -395,7 +395,7 @@ async fn steered_turns_replay() {
 /// The history goes back to what it was before the compaction.
 #[tokio::test]
 async fn a_revert_behind_a_compaction_replays() {
-    let replies = ["one", "two", "SHORT", "three"].map(|text| response(&[says(text)]));
+    let replies = ["one", "two", "SHORT", "three"].map(|text| response(&[message_item(text)]));
     let (mut traced, thread) = traced(&replies).await;
     traced.turn(&thread).await;
     let reverted = traced.begin(&thread).await;
@@ -608,7 +608,7 @@ async fn scripts_are_answered_as_they_were() {
         ),
         response(&[wait]),
         exec("c5", "throw new Error('boom')"),
-        response(&[says("done")]),
+        response(&[message_item("done")]),
     ];
     let mut traced =
         Traced::start_with_features("Scripted", "", "code_mode = true", &replies).await;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::hooks::answer_with;
 use crate::mcp_process::configured;
 use crate::setup::{home_with, scripted_config, server_in};
-use crate::trace_record::{TraceBundle, Traced, bundles, response, says};
+use crate::trace_record::{TraceBundle, Traced, bundles, message_item, response};
 use crate::trace_replay::{check, replay};
 
 /// The bundle of a session with these settings and replies of the model to the root and to its agent.
@@ -204,7 +204,7 @@ async fn tools_of_servers_are_described_to_scripts_once() {
 
 #[tokio::test]
 async fn replay_fails_if_a_stored_thread_ignores_changed_settings() {
-    let mut traced = Traced::start(&[response(&[says("one")])]).await;
+    let mut traced = Traced::start(&[response(&[message_item("one")])]).await;
     let thread = traced.thread().await;
     traced.turn(&thread).await;
     let Traced {

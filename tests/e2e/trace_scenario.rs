@@ -34,7 +34,7 @@ fn converted(name: &str) -> String {
 }
 
 #[test]
-fn a_converted_session_goes_as_it_went() {
+fn converted_session_plays_the_recorded_turns() {
     for name in [
         "approve-command.toml",
         "failing-command.toml",

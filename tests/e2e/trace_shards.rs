@@ -90,7 +90,7 @@ async fn all_commands_read_bundles_of_the_newest_schema() {
 }
 
 #[tokio::test]
-async fn copies_of_the_newest_schema_tell_the_same() {
+async fn converted_bundles_give_the_same_reports() {
     let (folder, home) = recorded("").await;
     let bundle = folder.to_str().unwrap();
     let path = |name: &str| home.path().join(name).to_str().unwrap().to_owned();
@@ -125,7 +125,7 @@ async fn copies_of_the_newest_schema_tell_the_same() {
 }
 
 #[tokio::test]
-async fn payloads_beyond_the_limits_are_left_out_and_told() {
+async fn payloads_beyond_the_limits_are_left_out_and_reported() {
     let limits = "[rollout_trace]\nmax_payload_bytes = 1500\n";
     let (folder, _home) = recorded(limits).await;
     let bundle = folder.to_str().unwrap();

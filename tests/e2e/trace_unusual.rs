@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::escapes::wait_until;
 use crate::setup::{PROGRAM, scripted_home};
-use crate::trace_record::{TraceBundle, Traced, bundles, response, says};
+use crate::trace_record::{TraceBundle, Traced, bundles, message_item, response};
 use crate::{codex, stdout_of};
 
 fn count(state: &Value, what: &str) -> usize {
@@ -33,11 +33,11 @@ async fn review(traced: &mut Traced, thread: &str, delivery: &str) -> String {
 async fn a_review_is_a_turn_of_its_thread() {
     let look = json!({ "cmd": "echo look" });
     let replies = [
-        response(&[says("first")]),
+        response(&[message_item("first")]),
         response(&[sse::function_call("c1", "exec_command", &look)]),
-        response(&[says("It is fine.")]),
-        response(&[says("after")]),
-        response(&[says("That too.")]),
+        response(&[message_item("It is fine.")]),
+        response(&[message_item("after")]),
+        response(&[message_item("That too.")]),
     ];
     let mut traced = Traced::start(&replies).await;
     let thread = traced.thread().await;
@@ -63,11 +63,11 @@ async fn scripts_of_a_review_have_numbers_of_their_own() {
     let exec = |call: &str| response(&[sse::custom_call(call, "exec", "text(1)")]);
     let replies = [
         exec("c1"),
-        response(&[says("first")]),
+        response(&[message_item("first")]),
         exec("c2"),
-        response(&[says("It is fine.")]),
+        response(&[message_item("It is fine.")]),
         exec("c3"),
-        response(&[says("after")]),
+        response(&[message_item("after")]),
     ];
     let mut traced =
         Traced::start_with_features("Scripted", "", "code_mode = true", &replies).await;
@@ -87,7 +87,7 @@ async fn scripts_of_a_review_have_numbers_of_their_own() {
 
 #[tokio::test]
 async fn a_summary_by_the_provider_has_its_request_and_both_histories() {
-    let replies = ["first", "second", "third"].map(|text| response(&[says(text)]));
+    let replies = ["first", "second", "third"].map(|text| response(&[message_item(text)]));
     let mut traced = Traced::start_as("OpenAI", &replies).await;
     let summary = json!({ "output": [{ "type": "compaction", "encrypted_content": "sealed" }] });
     let refusal = json!({ "error": { "message": "not now" } });
@@ -140,11 +140,11 @@ async fn a_summary_by_the_provider_has_its_request_and_both_histories() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_cut_off_keeps_what_came() {
+async fn truncated_answer_keeps_received_items() {
     let mut traced = Traced::start(&[]).await;
-    let mut begun = response(&[says("part")]);
+    let mut begun = response(&[message_item("part")]);
     begun.pop();
-    begun.push(json!({ "type": "response.output_item.added", "item": says("more") }));
+    begun.push(json!({ "type": "response.output_item.added", "item": message_item("more") }));
     begun.push(json!({ "type": "response.output_text.delta", "delta": "mo" }));
     traced.model.push(HttpReply::stream(&begun).stall());
     let thread = traced.thread().await;
@@ -168,7 +168,7 @@ async fn an_answer_that_is_cut_off_keeps_what_came() {
 
 #[tokio::test]
 async fn bundle_of_a_killed_server_reduces_to_its_end() {
-    let mut traced = Traced::start(&[response(&[says("whole")])]).await;
+    let mut traced = Traced::start(&[response(&[message_item("whole")])]).await;
     let thread = traced.thread().await;
     traced.turn(&thread).await;
     traced.model.push(HttpReply::silence());

@@ -203,7 +203,7 @@ fn all_differences_of_two_runs_are_shown() {
 }
 
 #[test]
-fn a_copy_is_the_same_run_until_its_text_goes() {
+fn redacted_copy_is_the_same_run_with_its_text() {
     let folder = tempfile::tempdir().unwrap();
     let bundle = unpack(&folder.path().join("bundle"));
     let copies = ["plain", "marked"].map(|name| folder.path().join(name));
@@ -224,7 +224,7 @@ fn a_copy_is_the_same_run_until_its_text_goes() {
 }
 
 #[test]
-fn every_command_tells_of_damage() {
+fn every_trace_command_reports_damage() {
     let folder = tempfile::tempdir().unwrap();
     let [whole, cut] = ["whole", "cut"].map(|name| unpack(&folder.path().join(name)));
     let log = fs::read_to_string(cut.join("trace.jsonl")).unwrap();

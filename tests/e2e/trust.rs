@@ -65,7 +65,7 @@ async fn rules_of_a_project_count_once_it_is_trusted() {
 }
 
 #[tokio::test]
-async fn mistakes_in_rules_are_told_and_the_other_files_count() {
+async fn rule_errors_are_reported_and_other_files_apply() {
     let model = ModelServer::start([]).await.unwrap();
     let home = untrusted_home(&model);
     let rules = home.path().join("rules");
@@ -110,7 +110,7 @@ async fn project_rule_errors_are_reported_when_a_thread_opens() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_used_is_told_with_its_place() {
+async fn unusable_file_is_reported_with_its_path() {
     let home = tempfile::tempdir().unwrap();
     fs::write(
         home.path().join("config.toml"),
@@ -137,7 +137,7 @@ async fn a_file_that_cannot_be_used_is_told_with_its_place() {
 }
 
 #[tokio::test]
-async fn the_older_variable_for_the_address_is_told_to_be_deprecated() {
+async fn older_address_variable_gives_a_deprecation_notice() {
     let home = tempfile::tempdir().unwrap();
     let variables = [("OPENAI_BASE_URL", "http://localhost:9/v1")];
     let mut server = server_in(&home, &variables).await;
@@ -151,7 +151,7 @@ async fn the_older_variable_for_the_address_is_told_to_be_deprecated() {
 }
 
 #[tokio::test]
-async fn a_stored_login_that_cannot_be_read_is_told() {
+async fn unreadable_stored_login_is_reported() {
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("auth.json"), "no json").unwrap();
     let mut server = server(&home).await;

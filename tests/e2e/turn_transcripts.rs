@@ -54,7 +54,7 @@ async fn patch_that_is_declined_changes_nothing() {
 }
 
 #[tokio::test]
-async fn patch_that_does_not_fit_fails_and_the_model_goes_on() {
+async fn unmatched_patch_fails_and_the_turn_continues() {
     let scenario = r#"
         description = "A patch of a line that is not there."
         settings = { approval_policy = "never", sandbox_mode = "danger-full-access" }
@@ -79,7 +79,7 @@ async fn patch_that_does_not_fit_fails_and_the_model_goes_on() {
 }
 
 #[tokio::test]
-async fn tool_that_is_not_there_is_told_to_the_model_alone() {
+async fn missing_tool_is_reported_only_to_the_model() {
     let scenario = r#"
         description = "A call of a tool that was not offered."
         replies = [
@@ -123,7 +123,7 @@ async fn search_of_the_model_is_an_item() {
 }
 
 #[tokio::test]
-async fn interrupted_turn_ends_what_it_began() {
+async fn interrupted_turn_ends_its_open_items() {
     let mut session = Session::start(&ready_scenario("slow-answer")).await;
     let turn = session.begin("A story.").await;
     session.record_until("item/started", no_answer()).await;

@@ -45,7 +45,7 @@ fn undo(proto: &mut Proto) -> Value {
 fn an_undo_puts_the_files_back_once() {
     let call = sse::function_call("c", "shell_command", &json!({ "command": SCRIPT }));
     let mut proto = Proto::start(SETTINGS, &[sse::items(&[call])], repository);
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     proto.wait_for("task_complete");
     assert!(!proto.model_request(1).contains("ghost"));
     let cwd = proto.cwd();
@@ -81,7 +81,7 @@ fn an_undo_puts_the_files_back_once() {
 #[test]
 fn without_a_repository_there_is_nothing_to_undo() {
     let mut proto = Proto::start(SETTINGS, &[], |_| {});
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     proto.wait_for("task_complete");
     assert_eq!(undo(&mut proto)["success"], false);
 }
@@ -126,7 +126,7 @@ fn an_undo_runs_no_program_of_the_repository() {
         &json!({ "command": "echo new > tracked" }),
     );
     let mut proto = Proto::start(SETTINGS, &[sse::items(&[call])], hostile_repository);
-    proto.say("1", "go");
+    proto.submit_text("1", "go");
     proto.wait_for("task_complete");
     assert_eq!(undo(&mut proto)["success"], true);
     assert_eq!(

@@ -11,7 +11,7 @@ use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::json;
 
 use crate::setup::{PROGRAM, experimental_server, home_with, scripted_config};
-use crate::threads::said;
+use crate::threads::message_reply;
 
 /// A folder with an entry of each kind, all without names in UTF-8.
 fn unnamed(base: &Path) -> PathBuf {
@@ -109,7 +109,7 @@ async fn threads_and_lists_work_where_such_names_are_met() {
             "shell_command",
             &json!({ "command": "pwd; ls" }),
         )])),
-        said("m", "done"),
+        message_reply("m", "done"),
     ];
     let model = ModelServer::start(replies).await.unwrap();
     let settings =

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::setup::{PROGRAM, scripted_home, server};
-use crate::threads::said;
+use crate::threads::message_reply;
 
 const NEVER: &str = "approval_policy = \"never\"\n";
 const FEATURES: &str = "[features]\nunified_exec = false\n";
@@ -26,7 +26,7 @@ fn work(name: &str) -> Vec<HttpReply> {
     vec![
         runs(&format!("{name}-1"), "echo one"),
         runs(&format!("{name}-2"), "exit 1"),
-        said(&format!("{name}-3"), "done"),
+        message_reply(&format!("{name}-3"), "done"),
     ]
 }
 
@@ -100,7 +100,7 @@ async fn no_request_begins_beyond_a_limit_of_a_turn() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_turn_has_what_it_used() {
+async fn turn_end_has_its_usage() {
     let model = ModelServer::start(work("a")).await.unwrap();
     let home = home_with_limits(&model, "");
     let mut server = newer_server(&home).await;
@@ -122,8 +122,8 @@ async fn the_end_of_a_turn_has_what_it_used() {
 
 #[tokio::test]
 async fn the_limits_of_a_thread_hold_after_its_server_was_killed() {
-    let mut replies = vec![said("a", "one"), said("b", "two")];
-    replies.extend([said("c", "three"), said("d", "four")]);
+    let mut replies = vec![message_reply("a", "one"), message_reply("b", "two")];
+    replies.extend([message_reply("c", "three"), message_reply("d", "four")]);
     let model = ModelServer::start(replies).await.unwrap();
     let home = home_with_limits(&model, "");
     let mut server = newer_server(&home).await;
@@ -190,7 +190,7 @@ async fn running_work_is_stopped_at_the_time_limit() {
     let replies = [
         runs("1", "echo $$ > pid; echo more; exec sleep 600"),
         HttpReply::silence(),
-        said("m", "done"),
+        message_reply("m", "done"),
     ];
     let model = ModelServer::start(replies).await.unwrap();
     let home = home_with_limits(&model, "[limits.turn]\nmax_seconds = 1\n");
@@ -338,7 +338,7 @@ async fn agent_usage_counts_for_its_tree_and_the_turn() {
     let thread = server.start_thread().await;
     server.start_turn(&thread, "go").await;
     // The agent makes one request, or two if it is before the second one of its parent.
-    model.push(said("p", "started"));
+    model.push(message_reply("p", "started"));
     let (own, agent) = both_ends(&mut server, &thread).await;
     let last = turn(&mut server, &thread, Value::Null).await;
     assert_stopped(&last, "tree", "maxRequests");
@@ -363,7 +363,7 @@ async fn agent_usage_counts_for_its_tree_and_the_turn() {
     assert_eq!(model.requests().len(), 3);
     let more = json!({ "threadId": thread, "limits": { "tree": { "maxRequests": 4 } } });
     server.call("thread/settings/update", more).await.unwrap();
-    model.push(said("q", "fine"));
+    model.push(message_reply("q", "fine"));
     let ended = turn(&mut server, &thread, Value::Null).await;
     assert_eq!(ended["turn"]["status"], "completed", "{ended}");
     assert_stopped(
@@ -381,8 +381,8 @@ async fn a_turn_pays_for_the_agent_that_works_for_it() {
         .header("content-type", "text/event-stream")
         .wait(&latch)
         .body(sse::frames(&sse::text("made")));
-    let model = with_agent(vec![first, said("b", "made again")]).await;
-    model.push(said("p", "started"));
+    let model = with_agent(vec![first, message_reply("b", "made again")]).await;
+    model.push(message_reply("p", "started"));
     let home = home_with_limits(&model, "");
     let mut server = newer_server(&home).await;
     let thread = server.start_thread().await;
@@ -415,7 +415,7 @@ async fn a_turn_pays_for_the_agent_that_works_for_it() {
 }
 
 #[tokio::test]
-async fn a_continued_turn_goes_on_with_what_is_left() {
+async fn continued_turn_uses_the_remaining_limits() {
     let mut replies = work("a");
     replies.insert(1, HttpReply::silence());
     let model = ModelServer::start(replies).await.unwrap();
@@ -442,7 +442,7 @@ async fn a_continued_turn_goes_on_with_what_is_left() {
 
 #[tokio::test]
 async fn queued_messages_wait_at_a_limit() {
-    let model = ModelServer::start([said("m", "one"), said("n", "two")])
+    let model = ModelServer::start([message_reply("m", "one"), message_reply("n", "two")])
         .await
         .unwrap();
     let home = home_with_limits(&model, "");

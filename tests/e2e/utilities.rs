@@ -13,7 +13,7 @@ const INVALID: i64 = -32600;
 const INTERNAL: i64 = -32603;
 
 #[tokio::test]
-async fn a_watch_tells_of_changes_until_it_ends() {
+async fn watch_reports_changes_until_it_ends() {
     let mut serving = Serving::start().await;
     let folder = serving.path("watched");
     let result = serving.result("fs/watch", json!({ "path": format!("{folder}/./x/..") }));
@@ -205,7 +205,7 @@ async fn a_report_is_kept_and_sent_nowhere() {
 }
 
 #[tokio::test]
-async fn a_report_is_sent_where_the_configuration_says() {
+async fn report_is_sent_to_the_configured_address() {
     let accepts = HttpReply::json(200, &json!({}));
     let refuses = HttpReply::status(500);
     let model = ModelServer::start([accepts, refuses]).await.unwrap();

@@ -53,7 +53,7 @@ fn pair(session: &str, kind: &str) -> (String, String) {
 }
 
 #[test]
-fn a_client_hears_of_a_child_before_the_child_speaks() {
+fn client_gets_a_child_before_its_updates() {
     let mut children = Children::default();
     assert!(of_child(&mut children, &delta("nobody's")).is_empty());
     children.follow(&spawn("item/started", json!([])));

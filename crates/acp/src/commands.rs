@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_says_what_it_looks_at() {
+    fn review_command_names_its_target() {
         let kind = |name: &str, rest: &str| review_target(name, rest).unwrap()["type"].clone();
         assert_eq!(kind("review", ""), "uncommittedChanges");
         assert_eq!(kind("review", "x"), "custom");

@@ -25,7 +25,7 @@ fn select(value: &str) -> SessionConfigOptionValue {
 }
 
 #[test]
-fn modes_and_options_say_the_same() {
+fn modes_match_options() {
     let settings = settings("on-request", "readOnly");
     let modes = json!(settings.mode_state());
     assert_eq!(modes["currentModeId"], "read-only");
@@ -82,7 +82,7 @@ fn a_model_that_is_not_listed_comes_back_with_its_effort() {
 }
 
 #[test]
-fn names_of_adapters_stand_for_modes() {
+fn adapter_mode_names_are_accepted() {
     let settings = settings("on-request", "readOnly");
     for (alias, mode) in [
         ("agent", "workspace-write"),

@@ -23,7 +23,7 @@ fn selected(id: &str) -> Option<RequestPermissionOutcome> {
 }
 
 #[test]
-fn a_command_can_be_allowed_as_the_engine_offers_it() {
+fn command_choices_match_the_engine() {
     let rule = json!(["rm", "x"]);
     let available = json!([
         "accept",
@@ -44,7 +44,7 @@ fn a_command_can_be_allowed_as_the_engine_offers_it() {
 }
 
 #[test]
-fn without_an_offer_of_the_engine_the_usual_ones_are_made() {
+fn default_choices_apply_without_engine_choices() {
     let hosts = json!([{ "host": "a.example", "action": "allow" }, { "host": "b.example", "action": "deny" }]);
     let choices = command_choices(&command(
         &json!({ "proposedNetworkPolicyAmendments": hosts }),
@@ -84,7 +84,7 @@ fn unknown_choice_declines() {
 }
 
 #[test]
-fn a_waiting_command_shows_what_it_is_and_why() {
+fn pending_command_shows_itself_and_its_reason() {
     let texts = json!({ "reason": "writes", "justification": "writes", "engineNotice": "In it." });
     let call = json!(command_call(&command(&texts)));
     assert_eq!(call["title"], "rm x");
@@ -110,7 +110,7 @@ fn a_question_claims_no_reading_and_hides_nothing() {
 }
 
 #[test]
-fn leave_for_a_tool_lasts_as_long_as_the_engine_offers() {
+fn tool_approval_lasts_as_long_as_the_engine_allows() {
     let about = json!({ "persist": ["session", "always"] });
     let choices = tool_choices(&about);
     assert_eq!(

@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prompt_spent_what_was_not_spent_before() {
+    fn prompt_usage_is_the_difference() {
         let tokens = |total: i64| TokenUsageBreakdown {
             total_tokens: total,
             input_tokens: total - 1,

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_model_learns_how_a_command_ended() {
+    fn model_gets_the_exit_of_a_command() {
         let output = |status: Value| {
             let reply = json!({ "output": "x\n", "truncated": false, "exitStatus": status });
             serde_json::from_value(reply).unwrap()

@@ -48,7 +48,7 @@ fn a_terminal_is_named_where_the_client_shows_it() {
 }
 
 #[test]
-fn one_action_says_the_kind() {
+fn single_action_sets_the_kind() {
     let kind = |action: Value| {
         let call = tool_call_from_item(command_item("inProgress", json!([action])), false);
         (
@@ -71,7 +71,7 @@ fn one_action_says_the_kind() {
 }
 
 #[test]
-fn a_patch_is_named_by_what_all_of_it_does() {
+fn patch_title_covers_all_changes() {
     let patch_summary = |kinds: &[Value]| {
         let changes: Vec<_> = kinds
             .iter()
@@ -104,7 +104,7 @@ fn a_patch_is_named_by_what_all_of_it_does() {
 }
 
 #[test]
-fn a_call_of_an_mcp_tool_shows_what_its_server_said() {
+fn mcp_tool_call_shows_the_server_content() {
     let call = tool_call_from_item(
         json!({ "type": "mcpToolCall", "id": "m", "server": "s", "tool": "t", "status": "completed",
                 "arguments": { "a": 1 }, "error": null, "durationMs": 1,

@@ -79,7 +79,7 @@ fn a_new_part_of_a_summary_begins_a_paragraph() {
 }
 
 #[test]
-fn a_tool_call_is_told_whole_once_and_ends_once() {
+fn tool_call_is_sent_whole_once_and_ends_once() {
     let mut projection = TestProjection::default();
     let begun = projection.item("item/started", command("inProgress"));
     assert_eq!(begun[0]["sessionUpdate"], "tool_call");
@@ -90,7 +90,7 @@ fn a_tool_call_is_told_whole_once_and_ends_once() {
 }
 
 #[test]
-fn the_end_of_a_turn_ends_what_is_open() {
+fn turn_end_ends_open_updates() {
     let mut projection = TestProjection::default();
     projection.item("item/started", command("inProgress"));
     let expected =
@@ -100,7 +100,7 @@ fn the_end_of_a_turn_ends_what_is_open() {
 }
 
 #[test]
-fn output_goes_to_terminals_that_the_client_shows() {
+fn output_is_sent_to_client_terminals() {
     let output = json!({ "itemId": "c", "delta": "x" });
     let mut projection = TestProjection::default();
     projection.item("item/started", command("inProgress"));
@@ -159,7 +159,7 @@ fn updates_without_client_support_are_not_sent() {
 }
 
 #[test]
-fn usage_is_told_when_it_changes() {
+fn usage_update_is_sent_on_change() {
     let mut projection = TestProjection::default();
     let count = |tokens: i64| {
         let sum = json!({ "totalTokens": tokens, "inputTokens": 0, "cachedInputTokens": 0,

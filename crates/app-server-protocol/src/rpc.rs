@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn the_members_tell_the_kind() {
+    fn message_kind_follows_its_members() {
         check(
             json!({ "id": 0, "method": "thread/list", "params": { "limit": 1 } }),
             "request",
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_is_told_what_was_expected() {
+    fn array_error_names_the_expected_type() {
         for text in ["[]", "[1]", r#"[1,"m",{},null,null,null]"#] {
             let error = serde_json::from_str::<Message<'_>>(text).unwrap_err();
             let expected = format!("invalid type: sequence, expected an object that is {KINDS}");

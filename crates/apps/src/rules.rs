@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn hints_count_where_nothing_is_said_about_a_tool() {
+    fn tool_hints_apply_without_a_rule() {
         let destructive = tool("a", "t", json!({ "destructiveHint": true }));
         let open = tool("a", "t", json!({ "openWorldHint": true }));
         let plain = tool("a", "t", Value::Null);

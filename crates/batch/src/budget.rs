@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn row_may_use_what_is_left_of_the_run() {
+    fn row_budget_is_the_rest_of_the_run() {
         let budget = RunBudget {
             max_tokens: Some(100),
             max_cost: None,

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn end_of_a_worker_names_what_is_left() {
+    fn worker_end_names_the_remaining_rows() {
         let end = WorkerEnd {
             finished: 3,
             held_by_others: 0,

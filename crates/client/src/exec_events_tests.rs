@@ -34,7 +34,7 @@ fn an_item_keeps_its_number() {
 }
 
 #[test]
-fn a_message_is_told_of_when_it_is_complete() {
+fn message_is_reported_when_complete() {
     let mut events = ExecEvents::default();
     let item = json!({ "item": { "type": "agentMessage", "id": "m", "text": "hi", "phase": null,
                                  "memoryCitation": null } });
@@ -68,7 +68,7 @@ fn a_plan_is_one_item_until_the_turn_ends() {
 }
 
 #[test]
-fn a_turn_that_fails_says_why() {
+fn failed_turn_gives_the_reason() {
     let error = json!({ "message": "no", "codexErrorInfo": null, "additionalDetails": null });
     let ended = on_notification(
         &mut ExecEvents::default(),
@@ -82,7 +82,7 @@ fn a_turn_that_fails_says_why() {
 }
 
 #[test]
-fn a_call_of_an_mcp_tool_has_what_its_server_structured() {
+fn mcp_tool_call_has_structured_content() {
     let mut events = ExecEvents::default();
     let item = json!({ "item": {
         "type": "mcpToolCall", "id": "c", "server": "s", "tool": "t", "status": "completed",
@@ -96,7 +96,7 @@ fn a_call_of_an_mcp_tool_has_what_its_server_structured() {
 }
 
 #[test]
-fn a_call_about_an_agent_is_told_of() {
+fn agent_call_is_reported() {
     let mut events = ExecEvents::default();
     let item = |status: &str, states: Value| {
         json!({ "item": {

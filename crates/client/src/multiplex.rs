@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_that_its_own_client_left_says_so() {
+    async fn request_of_a_disconnected_client_is_closed() {
         let (ours, theirs) = tokio::io::duplex(4096);
         let (input, output) = tokio::io::split(ours);
         let (caller, mut events) = Client::new(input, output).split();

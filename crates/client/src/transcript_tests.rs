@@ -61,7 +61,7 @@ fn a_command_shows_its_script_its_output_and_its_end() {
 }
 
 #[test]
-fn a_long_output_is_cut_and_says_so() {
+fn long_output_is_truncated_and_marked() {
     let output: String = (0..1000).map(|number| format!("{number}\n")).collect();
     let text = shown(&[(
         "item/completed",

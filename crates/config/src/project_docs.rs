@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_goes_from_the_root_down() {
+    fn instruction_files_are_ordered_from_the_root() {
         check(&[], "", None);
         check(
             &[

@@ -79,7 +79,7 @@ fn disabled_reason(
 }
 
 /// Whether a folder of a disabled project contains anything that would take effect.
-pub(crate) fn holds_settings(folder: &std::path::Path) -> io::Result<bool> {
+pub(crate) fn has_settings(folder: &std::path::Path) -> io::Result<bool> {
     for name in [CONFIG_FILE, "rules", "hooks.json", "agents", "skills"] {
         match codex_mounts::metadata(folder.join(name)) {
             Ok(_) => return Ok(true),

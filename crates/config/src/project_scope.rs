@@ -359,7 +359,7 @@ mod tests {
     ];
 
     #[test]
-    fn project_says_only_harmless_things_about_servers_of_others() {
+    fn project_sets_only_harmless_keys_of_other_servers() {
         let text = r#"
             [mcp_servers.users]
             url = "http://elsewhere.test"

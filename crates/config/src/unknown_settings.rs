@@ -18,7 +18,7 @@ pub(crate) fn refuse(stack: &LayerStack, unknown: &[KeyNames]) -> Result<(), Con
     let mut found = Vec::new();
     for layer in stack.enabled() {
         let table = layer.effective_table();
-        let in_layer = unknown.iter().filter(|names| holds(&table, names));
+        let in_layer = unknown.iter().filter(|names| has_value(&table, names));
         let mut all: Vec<KeyNames> = in_layer.cloned().collect();
         all.extend(unknown_features(&table));
         found.extend(all.iter().map(|names| unknown_in_layer(layer, names)));
@@ -113,7 +113,7 @@ fn unknown_features(table: &Table) -> impl Iterator<Item = KeyNames> {
 }
 
 /// Whether a table has a value at this place.
-pub(crate) fn holds(table: &Table, names: &[String]) -> bool {
+pub(crate) fn has_value(table: &Table, names: &[String]) -> bool {
     let Some((first, rest)) = names.split_first() else {
         return false;
     };
@@ -122,7 +122,7 @@ pub(crate) fn holds(table: &Table, names: &[String]) -> bool {
     };
     match value {
         _ if rest.is_empty() => true,
-        Value::Table(table) => holds(table, rest),
+        Value::Table(table) => has_value(table, rest),
         // A key inside an array is attributed to the array as a whole.
         Value::Array(_) => true,
         _ => false,

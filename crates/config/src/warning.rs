@@ -6,10 +6,10 @@ use crate::decode::KeyNames;
 use crate::error::ConfigError;
 use crate::layer::Layer;
 use crate::locate::TextRange;
-use crate::project_layers::holds_settings;
+use crate::project_layers::has_settings;
 use crate::source::LayerSource;
 use crate::stack::LayerStack;
-use crate::unknown_settings::holds;
+use crate::unknown_settings::has_value;
 use crate::without_effect::{OF_OTHER_PROGRAMS, WITHOUT_EFFECT};
 
 const USING_DEFAULTS: &str = "Invalid configuration; using defaults.";
@@ -64,7 +64,7 @@ pub(crate) fn disabled_projects(stack: &LayerStack) -> Option<ConfigWarning> {
     let disabled = stack.layers().iter().filter_map(|layer| {
         let folder = layer.folder()?;
         let reason = layer.disabled_reason.as_deref()?;
-        holds_settings(folder)
+        has_settings(folder)
             .unwrap_or(true)
             .then_some((folder, reason))
     });
@@ -117,7 +117,7 @@ pub(crate) fn without_effect(stack: &LayerStack) -> impl Iterator<Item = ConfigW
 
 /// The strongest file with a key.
 pub(crate) fn file_with(stack: &LayerStack, names: &KeyNames) -> Option<PathBuf> {
-    let with_key = files(stack).filter(|layer| holds(&layer.table, names));
+    let with_key = files(stack).filter(|layer| has_value(&layer.table, names));
     with_key.last().and_then(|layer| layer.source.file())
 }
 
@@ -135,7 +135,7 @@ fn files(stack: &LayerStack) -> impl Iterator<Item = &Layer> {
 fn naming(layer: &Layer, keys: &[KeyNames], what: &str) -> Option<ConfigWarning> {
     let named: Vec<String> = keys
         .iter()
-        .filter(|names| holds(&layer.table, names))
+        .filter(|names| has_value(&layer.table, names))
         .map(|names| format!("`{}`", names.join(".")))
         .collect();
     if named.is_empty() {

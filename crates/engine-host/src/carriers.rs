@@ -167,7 +167,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_stays_one_word_whatever_is_in_it() {
+    fn carried_script_is_always_one_word() {
         let script = "echo 'it''s'; echo \"$HOME\"";
         let command = script_command(&MachineReach::Ssh("host".to_owned()), script).unwrap();
         let words = shlex::split(command.last().unwrap()).unwrap();

@@ -30,7 +30,7 @@ pub(crate) async fn about(store: Option<&ThreadStore>, thread: &RealtimeThread) 
         None => String::new(),
     };
     let (rollout, cwd) = (thread.rollout.clone(), thread.cwd.clone());
-    let read = tokio::task::spawn_blocking(move || (said(rollout), folder(&cwd)));
+    let read = tokio::task::spawn_blocking(move || (last_messages(rollout), folder(&cwd)));
     let (said, folder) = read.await.unwrap_or_default();
     let cwd = thread.cwd.display();
     let parts = [
@@ -52,7 +52,7 @@ pub(crate) async fn about(store: Option<&ThreadStore>, thread: &RealtimeThread) 
 }
 
 /// The last messages of a thread.
-fn said(rollout: Option<PathBuf>) -> String {
+fn last_messages(rollout: Option<PathBuf>) -> String {
     let mut messages = VecDeque::new();
     let mut bytes = 0;
     let scanned = rollout.map(|path| {

@@ -239,7 +239,7 @@ impl ConnectionActor {
                 let _ = waiting.send(Ok(()));
             }
             if self.lost_since.take().is_some() || self.was_given_up {
-                self.tell_change(true);
+                self.notify_change(true);
             }
             self.was_given_up = false;
             let end = self.exchange(&mut link, &mut requests).await;
@@ -254,7 +254,7 @@ impl ConnectionActor {
         }
     }
 
-    fn tell_change(&self, is_connected: bool) {
+    fn notify_change(&self, is_connected: bool) {
         let _ = self.changes.send(ConnectionChange {
             environment: self.id.clone(),
             is_connected,
@@ -354,7 +354,7 @@ impl ConnectionActor {
         self.pause = FIRST_PAUSE;
         // Told before its effects.
         if self.lost_since.take().is_some() {
-            self.tell_given_up();
+            self.notify_given_up();
         }
         self.fail_calls(&reason);
         // They may go on there. If the session is there again, they are ended.
@@ -363,7 +363,7 @@ impl ConnectionActor {
 
     /// Ends all that waits for an answer, though commands are not lost yet.
     fn stop_waiting(&mut self, reason: &str) {
-        self.tell_given_up();
+        self.notify_given_up();
         self.fail_calls(&self.unreachable(reason));
     }
 
@@ -383,10 +383,10 @@ impl ConnectionActor {
         }
     }
 
-    fn tell_given_up(&mut self) {
+    fn notify_given_up(&mut self) {
         if !self.was_given_up {
             self.was_given_up = true;
-            self.tell_change(false);
+            self.notify_change(false);
         }
     }
 

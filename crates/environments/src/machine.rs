@@ -208,13 +208,13 @@ impl RemoteMachine {
             write_id: uuid::Uuid::new_v4().to_string(),
         };
         let kind = CallKind::InputOf(process.to_owned());
-        self.tell("process/write", &params, kind);
+        self.notify("process/write", &params, kind);
     }
 
     pub(crate) fn terminate(&self, process: &str) {
         let process_id = process.to_owned();
         let kind = CallKind::EndOf(process_id.clone());
-        self.tell("process/terminate", &ProcessTerminate { process_id }, kind);
+        self.notify("process/terminate", &ProcessTerminate { process_id }, kind);
     }
 
     /// Nobody wants to know of the command any more: it is ended, if it runs.
@@ -223,7 +223,7 @@ impl RemoteMachine {
     }
 
     /// Sends a request whose answer nobody waits for.
-    fn tell<P: Serialize>(&self, method: &'static str, params: &P, kind: CallKind) {
+    fn notify<P: Serialize>(&self, method: &'static str, params: &P, kind: CallKind) {
         if let Ok(params) = raw(params) {
             let call = Call {
                 method,

@@ -364,12 +364,12 @@ impl Owner {
                 },
                 // A client that does not read holds the command up, and one that is gone does not.
                 chunk = async { self.link.until_room().await; output.next().await }, if is_open => match chunk {
-                    Some(chunk) => self.tell_output(chunk.stream, chunk.bytes),
+                    Some(chunk) => self.send_output(chunk.stream, chunk.bytes),
                     None => is_open = false,
                 },
                 status = owned.wait(), if !has_exited => {
                     has_exited = true;
-                    self.tell_exit(status);
+                    self.send_exit(status);
                 }
                 () = self.link.until_ended() => return,
             }
@@ -397,7 +397,7 @@ impl Owner {
         sender
     }
 
-    fn tell_output(&self, stream: OutputStream, bytes: Bytes) {
+    fn send_output(&self, stream: OutputStream, bytes: Bytes) {
         let stream = match stream {
             _ if self.process.is_terminal => "pty",
             OutputStream::Stdout => "stdout",
@@ -415,7 +415,7 @@ impl Owner {
         }
     }
 
-    fn tell_exit(&self, status: ExitStatus) {
+    fn send_exit(&self, status: ExitStatus) {
         let (seq, code, is_denied) = self.process.exit(status);
         self.notify(
             "process/exited",

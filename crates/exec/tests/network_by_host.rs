@@ -886,7 +886,7 @@ async fn listed_names_are_reached_and_all_else_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn names_are_answered_without_asking_anybody_whichever_server_is_asked() {
+async fn names_are_answered_locally_for_any_dns_server() {
     if !is_possible() {
         return;
     }
@@ -955,7 +955,7 @@ async fn an_address_that_changes_after_the_decision_reaches_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_connection_waits_for_the_answer_and_the_program_goes_on() {
+async fn connection_waits_for_the_answer_without_blocking_the_program() {
     if !is_possible() {
         return;
     }

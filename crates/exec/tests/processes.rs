@@ -27,7 +27,7 @@ async fn both_streams_and_the_code_come_back() {
 }
 
 #[tokio::test]
-async fn a_signal_is_told() {
+async fn signal_status_is_reported() {
     let finished = finish(shell("kill -TERM $$")).await;
     assert_eq!(finished.ending, RunEnd::Exited(ExitStatus::Signal(15)));
     assert_eq!(ExitStatus::Signal(15).code(), 143);
@@ -110,7 +110,7 @@ async fn spawn_errors_give_the_reason() {
 }
 
 #[tokio::test]
-async fn a_missing_supervisor_is_told() {
+async fn missing_supervisor_is_an_error() {
     let launcher = codex_exec::Launcher::with_helper("/no/such/supervisor");
     let error = launcher.spawn(shell("true")).await.unwrap_err();
     assert!(matches!(error, SpawnError::Supervisor(_)));
@@ -285,7 +285,7 @@ async fn a_stop_is_quick() {
 }
 
 #[tokio::test]
-async fn output_is_kept_when_a_background_process_holds_the_pipe() {
+async fn output_is_kept_with_a_background_process_on_the_pipe() {
     let limits = RunLimits {
         linger: Duration::from_millis(100),
         ..limits()

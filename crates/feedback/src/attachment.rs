@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_proxy_there_is_nothing_to_say() {
+    fn no_proxy_gives_no_attachment() {
         assert_eq!(connectivity(|_| None), None);
         let set = |name: &str| (name == "https_proxy").then(|| "http://a:b@c".to_owned());
         let expected = "https_proxy = http://<redacted>@c\n".to_owned();

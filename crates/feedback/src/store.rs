@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_kept_with_what_can_be_read() {
+    fn report_is_kept_with_readable_attachments() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a/log.txt");
         fs::create_dir(folder.path().join("a")).unwrap();

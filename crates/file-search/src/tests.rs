@@ -223,7 +223,7 @@ fn complete(query: &str) -> SearchEvent {
 }
 
 #[test]
-fn a_session_answers_each_query_and_says_when_it_is_complete() {
+fn session_answers_each_query_until_complete() {
     let folder = tree(&[("src/alpha.rs", ""), ("src/beta.rs", "")]);
     let (session, events) = session(folder.path());
     assert_eq!(events.found(""), [""; 0]);

@@ -231,7 +231,7 @@ fn copying_a_file_onto_itself_keeps_its_content() {
 }
 
 #[test]
-fn a_link_replaces_what_was_there() {
+fn link_replaces_an_existing_file() {
     let folder = tempfile::tempdir().unwrap();
     let (link, file) = (folder.path().join("link"), folder.path().join("file"));
     symlink("somewhere", &link).unwrap();

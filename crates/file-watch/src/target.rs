@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn observed_paths_follow_what_exists() {
+    fn observed_paths_are_existing_ancestors() {
         let folder = tempfile::tempdir().unwrap();
         let (root, parent) = (folder.path().to_path_buf(), folder.path().join("a"));
         let path = parent.join("b");

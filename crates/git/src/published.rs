@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_end_alike_are_told_apart() {
+    fn repositories_with_equal_last_names_are_distinguished() {
         let listed =
             "1\trefs/heads/a/main\n2\trefs/heads/main\n3\trefs/tags/v\n4\trefs/tags/v^{}\n5\tHEAD";
         for (wanted, commit) in [("main", "2"), ("v", "4"), ("HEAD", "5"), ("a/main", "1")] {

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_say_where_their_files_can_be() {
+    fn patterns_limit_the_searched_folders() {
         let below = |folder: &str, depth| PatternPlace::Below(folder.into(), depth);
         for (text, line, place) in [
             ("**/.env", "**/.env", PatternPlace::Workspace),

@@ -65,7 +65,7 @@ impl HiddenFolder {
 }
 
 #[test]
-fn files_are_found_where_patterns_say() {
+fn files_matching_patterns_are_found() {
     let work = work(
         &["**/.env", "@/keys/**", "@/one/*.pem", "~/literal"],
         &[
@@ -194,7 +194,7 @@ mod links {
     use super::*;
 
     #[test]
-    fn links_hide_what_they_lead_to() {
+    fn targets_of_hidden_links_are_hidden() {
         let work = work(&["**/.env"], &["real/values", "x"]);
         symlink("real/values", work.top.join(".env")).unwrap();
         symlink("../real", work.top.join("real/around")).unwrap();

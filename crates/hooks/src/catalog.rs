@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_has_what_is_configured() {
+    fn hook_has_its_configured_values() {
         assert_eq!(
             only(json!({ "timeout": 0 })).timeout,
             Duration::from_secs(1)
@@ -645,7 +645,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_whose_program_is_not_known_before_is_never_trusted() {
+    fn hook_with_an_unknown_program_is_never_trusted() {
         let test = ScriptHook::new("bash \"$(cat name)\"");
         let hook = test.hook(None, true);
         let trusted = test.hook(Some(&hook.hash), true);

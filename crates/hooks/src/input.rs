@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_to_the_model_say_nothing_about_permissions() {
+    fn model_request_hooks_have_no_permission_mode() {
         let end = ModelRequestEnd {
             error: None,
             token_usage: json!({ "total_tokens": 3 }),

@@ -78,7 +78,7 @@ mod tests {
 
     /// Recorded from a reference.
     #[test]
-    fn placeholders_stand_for_members_of_the_input() {
+    fn placeholders_are_replaced_by_input_members() {
         let arguments = json!({
             "whole": "${tool_input}", "part": "<${tool_input}>", "two": "${tool_name} ${tool_name}",
             "nested": { "list": ["${tool_input.command}", 1] }, "open": "${x", "plain": "$x {y}",

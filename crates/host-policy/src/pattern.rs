@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_names_what_it_says_and_nothing_else() {
+    fn host_pattern_matches_exactly_its_hosts() {
         for (pattern, host, port, expected) in [
             ("a.test", "a.test", 80, true),
             ("A.test.", "a.TEST", 80, true),

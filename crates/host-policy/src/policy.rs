@@ -83,8 +83,8 @@ impl HostPolicy {
         // A question of somebody else does not lift it.
         let is_reserved = |owner: &ListOwner| {
             matches!(owner, ListOwner::Administrator { only: true, .. })
-                && !says(&decisions, owner, HostDecision::Allow)
-                && !says(&decisions, owner, HostDecision::Ask)
+                && !has_decision(&decisions, owner, HostDecision::Allow)
+                && !has_decision(&decisions, owner, HostDecision::Ask)
         };
         if decisions.iter().any(|(owner, _)| is_reserved(owner)) {
             return Verdict::Refuse(RefusalReason::NotOfAdministrator);
@@ -175,11 +175,11 @@ type ListedDecisions<'a> = [(&'a ListOwner, Option<HostDecision>)];
 
 /// Whether a list of this owner allows the host.
 fn allows(decisions: &ListedDecisions<'_>, owner: &ListOwner) -> bool {
-    says(decisions, owner, HostDecision::Allow)
+    has_decision(decisions, owner, HostDecision::Allow)
 }
 
 /// Whether a list of this owner says this about the host.
-fn says(decisions: &ListedDecisions<'_>, owner: &ListOwner, said: HostDecision) -> bool {
+fn has_decision(decisions: &ListedDecisions<'_>, owner: &ListOwner, said: HostDecision) -> bool {
     decisions
         .iter()
         .any(|(other, decision)| *other == owner && *decision == Some(said))

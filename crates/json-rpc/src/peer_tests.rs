@@ -28,7 +28,7 @@ fn responder(incoming: Incoming) -> Responder {
 const REQUEST: &str = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\"}\n";
 
 #[tokio::test]
-async fn a_responder_replies_once_whatever_happens() {
+async fn responder_always_replies_once() {
     let (peer, mut queue) = Peer::new("cancel");
     responder(read(&peer, LINE_LIMIT, REQUEST).await.remove(0))
         .respond(Ok::<_, Error>(2))

@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_reads_back_with_what_is_not_known() {
+    fn login_file_keeps_unknown_members() {
         let text = r#"{"auth_mode":"chatgpt","OPENAI_API_KEY":null,"tokens":{"id_token":"i",
             "access_token":"a","refresh_token":"r","account_id":"w","later":1},
             "last_refresh":"2026-03-26T12:00:00.123456789Z","newer":{"x":[1]}}"#;
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn older_files_do_not_say_their_kind() {
+    fn older_login_files_have_no_kind() {
         let kind = |text: &str| AuthFile::parse(text.as_bytes()).unwrap().kind();
         assert_eq!(kind(r#"{"OPENAI_API_KEY":"k"}"#), AuthMode::Apikey);
         assert_eq!(kind(r#"{"OPENAI_API_KEY":null}"#), AuthMode::Chatgpt);

@@ -167,7 +167,7 @@ async fn an_api_key_is_stored_for_its_owner_only_and_forgotten() {
 }
 
 #[tokio::test]
-async fn a_key_of_the_process_comes_before_what_is_stored() {
+async fn process_key_wins_over_a_stored_login() {
     let mut test = LoginTest::new().await;
     test.store("w1", &token("w1", 3600), "r1");
     test.settings.api_key = Some("sk-own".into());
@@ -349,7 +349,7 @@ async fn a_login_that_waits_can_be_given_up() {
 }
 
 #[tokio::test]
-async fn a_port_that_an_older_login_holds_is_taken_over() {
+async fn port_of_an_older_login_is_taken_over() {
     let mut test = LoginTest::new().await;
     let older = test.accounts().log_in_with_browser("t").await.unwrap();
     let back = way_back(&older.auth_url, "");
@@ -400,7 +400,7 @@ async fn tokens_renewed_by_another_process_are_used() {
 }
 
 #[tokio::test]
-async fn a_refusal_for_good_is_not_asked_for_twice() {
+async fn permanent_refusal_is_not_requested_twice() {
     let test = LoginTest::new().await;
     test.store("w1", &token("w1", -5), "r1");
     let accounts = test.accounts();
@@ -433,7 +433,7 @@ async fn a_refused_login_is_read_again_and_then_renewed() {
 }
 
 #[tokio::test]
-async fn failures_that_may_pass_are_told() {
+async fn temporary_renewal_failures_are_reported() {
     let test = LoginTest::new().await;
     test.store("w1", &token("w1", 3600), "r1");
     let accounts = test.accounts();
@@ -611,7 +611,7 @@ async fn limits_need_a_chatgpt_login_and_a_backend() {
 
 #[cfg(not(any(windows, target_os = "macos")))]
 #[tokio::test]
-async fn a_keyring_is_refused_with_what_to_do_instead() {
+async fn keyring_refusal_names_the_alternative() {
     let mut test = LoginTest::new().await;
     test.settings.store = StoreKind::Keyring;
     let accounts = test.accounts();

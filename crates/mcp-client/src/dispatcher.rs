@@ -390,7 +390,7 @@ mod tests {
     const WITHDRAWN: &[u8] = br#"{"method":"notifications/cancelled","params":{"requestId":7}}"#;
 
     #[tokio::test(start_paused = true)]
-    async fn a_limit_stands_still_while_the_user_is_asked() {
+    async fn limit_is_paused_during_a_question() {
         let (dispatcher, _sent) = dispatcher(Silent);
         dispatcher.deliver(QUESTION);
         tokio::task::yield_now().await;

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_told_apart_by_what_they_have() {
+    fn message_kinds_are_distinguished_by_members() {
         let table = [
             (r#"{"id":3,"result":{"a":1}}"#, "Reply"),
             (r#"{"id":3,"error":{"code":-1,"message":"no"}}"#, "Reply"),

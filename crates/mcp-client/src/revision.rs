@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn servers_say_which_revisions_they_know() {
+    fn server_revisions_are_read_from_the_error() {
         assert!(is_stateless(
             &json!({ "supportedVersions": ["2025-11-25", STATELESS] })
         ));

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_become_headers_where_the_tool_says_so() {
+    fn marked_arguments_become_headers() {
         let string = |name: &str| json!({ "type": "string", ANNOTATION: name });
         let parameters = headers_of_properties(json!({
             "region": string("Region"), "empty": string("Empty"), "absent": string("Absent"),

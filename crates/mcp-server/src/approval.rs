@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_asked_about_with_what_it_is() {
+    fn command_question_has_the_command() {
         let form = form(&JsonRpcId::Number(7), &command(), &[]).unwrap();
         assert_eq!(form["codex_elicitation"], "exec-approval");
         assert_eq!(form["codex_mcp_tool_call_id"], "7");

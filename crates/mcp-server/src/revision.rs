@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_says_what_it_follows() {
+    fn request_meta_sets_the_revision() {
         assert_eq!(Rules::from_meta(&Value::Null).unwrap(), Rules::Handshake);
         let can_elicit = |capabilities: &Value| rules(STATELESS, capabilities).unwrap();
         assert_eq!(

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_says_how_the_thread_is_set_up() {
+    fn call_arguments_configure_the_thread() {
         let begin: StartParams = serde_json::from_value(json!({
             "prompt": "p", "approval-policy": "never", "sandbox": "read-only", "profile": "x",
             "config": { "a.b": 1 }, "base-instructions": "b",

@@ -221,7 +221,7 @@ mod tests {
         read(&path, settings, limit, &mut cleaner).unwrap()
     }
 
-    fn said(role: &str, text: &str) -> Value {
+    fn message_line(role: &str, text: &str) -> Value {
         let kind = if role == "user" {
             "input_text"
         } else {
@@ -241,13 +241,13 @@ mod tests {
         let output =
             json!({ "type": "function_call_output", "call_id": "c", "output": "port 8080" });
         let lines = [
-            said("developer", "instructions"),
-            said("user", "<environment_context>x</environment_context>"),
-            said("user", "which port? token=abcdefgh12345678"),
+            message_line("developer", "instructions"),
+            message_line("user", "<environment_context>x</environment_context>"),
+            message_line("user", "which port? token=abcdefgh12345678"),
             called("shell"),
             json!(["response_item", output]),
-            said("assistant", "8080"),
-            said("user", "forget this"),
+            message_line("assistant", "8080"),
+            message_line("user", "forget this"),
             json!(["event_msg", { "type": "thread_rolled_back", "num_turns": 1 }]),
         ];
         let text = transcript(&lines, &MemorySettings::default(), 10_000).text;
@@ -273,10 +273,10 @@ mod tests {
             no_memories_if_mcp_or_web_search: true,
             ..MemorySettings::default()
         };
-        let plain = [said("user", "x"), called("shell")];
-        let mcp = [said("user", "x"), called("mcp__server__tool")];
+        let plain = [message_line("user", "x"), called("shell")];
+        let mcp = [message_line("user", "x"), called("mcp__server__tool")];
         let web = [
-            said("user", "x"),
+            message_line("user", "x"),
             json!(["response_item", { "type": "web_search_call" }]),
         ];
         let mode = |lines: &[Value], settings| transcript(lines, settings, 1000).mode;
@@ -285,7 +285,7 @@ mod tests {
         assert_eq!(mode(&web, &strict), MemoryMode::Polluted);
         assert_eq!(mode(&mcp, &MemorySettings::default()), MemoryMode::Enabled);
         assert_eq!(
-            transcript(&[said("assistant", "x")], &strict, 1000).text,
+            transcript(&[message_line("assistant", "x")], &strict, 1000).text,
             ""
         );
     }

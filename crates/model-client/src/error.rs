@@ -444,7 +444,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unexpected_status_tells_all_it_knows() {
+    fn unexpected_status_error_has_all_details() {
         let bare = UnexpectedStatus {
             status: 404,
             message: "gone".to_owned(),

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn other_statuses_tell_what_is_known() {
+    fn other_status_errors_have_all_details() {
         let info = STANDARD.encode(r#"{"error":{"code":"token_expired"}}"#);
         check(
             reply(

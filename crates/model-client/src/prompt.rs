@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_starts_with_what_it_grew_from() {
+    fn grown_history_starts_with_its_predecessor() {
         let items: Vec<_> = (0..200).map(|number| message(number, 5)).collect();
         let whole = Prompt::from_iter(&items);
         let mut part = Prompt::default();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn its_json_is_that_of_the_items_whatever_the_blocks() {
+    fn prompt_json_is_independent_of_blocks() {
         let items: Vec<_> = (0..300)
             .map(|number| message(number, if number % 50 == 0 { BLOCK_BYTES } else { 5 }))
             .collect();

@@ -187,7 +187,7 @@ async fn a_repeat_of_the_stream_layer_is_not_multiplied() {
 }
 
 #[tokio::test]
-async fn the_server_says_how_long_to_wait() {
+async fn retry_waits_for_the_time_of_the_server() {
     let late = |status, seconds| HttpReply::status(status).header("retry-after", seconds);
     let setup = Setup::new([late(503, "2"), late(429, "7"), hello()]).await;
     assert_eq!(setup.ask(&request()).await.1, None);
@@ -244,7 +244,7 @@ async fn an_address_that_is_none_is_not_tried() {
 }
 
 #[tokio::test]
-async fn a_torn_stream_gives_what_came_and_an_error() {
+async fn torn_stream_gives_its_events_and_an_error() {
     let events = [sse::created("r"), sse::delta("he")];
     let torn = [
         HttpReply::stream(&events).cut(),
@@ -286,7 +286,7 @@ async fn a_stalled_stream_is_cut_at_the_idle_timeout() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_says_nothing_is_given_up() {
+async fn silent_server_times_out() {
     let mut setup = Setup::new([]).await;
     setup.server.always(HttpReply::silence());
     setup.provider.request_max_retries = 1;

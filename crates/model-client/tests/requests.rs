@@ -145,7 +145,7 @@ async fn the_providers_own_key_comes_first() {
 }
 
 #[tokio::test]
-async fn the_login_goes_only_where_it_belongs() {
+async fn login_is_sent_only_to_its_provider() {
     let mut setup = Setup::new([hello(), hello()]).await;
     setup.dependencies.credentials = Arc::new(FixedCredential(Some(chatgpt("t"))));
     setup.ask(&request()).await;

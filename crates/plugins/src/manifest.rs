@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_the_folder_stands_in() {
+    fn folder_name_is_the_default_plugin_name() {
         for text in ["{}", r#"{"name": " "}"#] {
             assert_eq!(manifest(text).unwrap().name, "demo", "{text}");
         }

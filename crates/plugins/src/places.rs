@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn roots_lie_above_the_known_folders() {
+    fn plugin_roots_contain_the_known_folders() {
         let root = |file: &str| root_of(Path::new(file));
         assert_eq!(
             root("/a/.agents/plugins/marketplace.json").unwrap(),

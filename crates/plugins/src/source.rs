@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_and_addresses_are_told_apart() {
+    fn paths_and_addresses_are_distinguished() {
         for path in ["/a", "./a", "../a", "~/a", ".", "~"] {
             assert_eq!(
                 MarketplaceSource::parse(path),

@@ -27,7 +27,7 @@ pub(crate) fn is_builder(name: &str, arguments: &[String]) -> bool {
 }
 
 /// Whether a program builds, or runs recipes.
-pub(crate) fn runs_what_it_is_asked(program: &str) -> bool {
+pub(crate) fn builds_or_runs_recipes(program: &str) -> bool {
     BUILDERS.iter().any(|(builder, _)| *builder == program)
         || recipe_request(program, &[]).is_some()
 }

@@ -12,8 +12,8 @@ use crate::awk;
 use crate::builders::is_builder;
 use crate::indirect_runs::{
     names_what_it_lists, replaces_its_arguments, run_by_functions, run_by_own_functions,
-    runs_computed_name, runs_git, runs_its_input, runs_listed_files, runs_what_is_not_known,
-    runs_what_it_reads_about,
+    runs_computed_name, runs_git, runs_its_input, runs_listed_files, runs_names_from_input,
+    runs_unknown_command,
 };
 use crate::interpreters::{
     Language, STARTUP_FILES, home_files, is_interpreter, is_shell, reads_startup_files,
@@ -101,7 +101,7 @@ impl Candidates {
         let is_run = |command: &&CommandWords| !texts.contains(command);
         let handed_on = run_by_own_functions(text, commands, known);
         let mut computed = commands.iter().filter(is_run).chain(&handed_on);
-        let computed = computed.find(|command| runs_what_is_not_known(&command.without_inputs()));
+        let computed = computed.find(|command| runs_unknown_command(&command.without_inputs()));
         let replaced = || {
             commands
                 .first()
@@ -172,11 +172,11 @@ impl Candidates {
         let is_read = || {
             let takes_file = |command: &CommandWords| {
                 command.inputs().next().is_some()
-                    && runs_what_it_reads_about(&command.without_inputs())
+                    && runs_names_from_input(&command.without_inputs())
             };
             all.iter().any(takes_file) || !commands.iter().all(names_what_it_lists)
         };
-        if commands.iter().any(runs_what_it_reads_about) && is_read() {
+        if commands.iter().any(runs_names_from_input) && is_read() {
             found.unknown("the files that xargs reads");
             found.uncertain("the files that xargs reads");
         }

@@ -28,7 +28,7 @@ pub(crate) fn runs_computed_name(command: &CommandWords) -> bool {
 }
 
 /// Whether a command runs something that may lie anywhere, or text that is not known.
-pub(crate) fn runs_what_is_not_known(command: &CommandWords) -> bool {
+pub(crate) fn runs_unknown_command(command: &CommandWords) -> bool {
     runs_such_a_word(&command.0, UNKNOWN)
 }
 
@@ -322,7 +322,7 @@ pub(crate) fn replaces_its_arguments(commands: &[CommandWords]) -> bool {
 }
 
 /// Whether a command runs files whose names it reads.
-pub(crate) fn runs_what_it_reads_about(CommandWords(words): &CommandWords) -> bool {
+pub(crate) fn runs_names_from_input(CommandWords(words): &CommandWords) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
     };
@@ -361,7 +361,7 @@ pub(crate) fn lists_files(arguments: &[String]) -> bool {
 }
 
 /// Whether `find` runs the files that it finds.
-pub(crate) fn runs_what_it_finds(arguments: &[String]) -> bool {
+pub(crate) fn executes_found_files(arguments: &[String]) -> bool {
     let mut pairs = arguments.windows(2);
     pairs.any(|pair| runs_found(&pair[0]) && runs_a_file(&pair[1]))
 }

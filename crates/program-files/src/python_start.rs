@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_what_is_no_option() {
+    fn first_non_option_is_the_script() {
         for (line, has_script) in [
             ("x.py -c", true),
             ("-u x.py", true),

@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bytes_stand_where_the_empty_text_stood() {
+    fn bytes_replace_the_empty_text_in_place() {
         let name = r#"a\"data\":\"\"b"#;
         let line = format!("{{\"id\":\"{name}\",\"data\":\"\",\"more\":1}}\n");
         let template = Template::new(&line.into(), Gap::Text("data")).unwrap();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_stands_where_the_empty_one_stood() {
+    fn list_replaces_the_empty_one_in_place() {
         let line = Bytes::from_static(br#"{"name":"\"turns\":[]","turns":[],"more":[]}"#);
         let template = Template::new(&line, Gap::List("turns")).unwrap();
         assert_eq!(template.before, r#"{"name":"\"turns\":[]","turns":"#);

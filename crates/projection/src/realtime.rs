@@ -144,10 +144,16 @@ impl RealtimeProjection {
     fn event(&mut self, event: &RealtimeEvent, sent: &mut Sent<'_>) {
         use ThreadRealtimeTranscriptRole::{Assistant, User};
         match event {
-            RealtimeEvent::InputTranscriptDelta { delta } => self.said(User, delta, sent),
-            RealtimeEvent::OutputTranscriptDelta { delta } => self.said(Assistant, delta, sent),
-            RealtimeEvent::InputTranscriptDone { text } => self.said_all(User, text, sent),
-            RealtimeEvent::OutputTranscriptDone { text } => self.said_all(Assistant, text, sent),
+            RealtimeEvent::InputTranscriptDelta { delta } => {
+                self.push_transcript(User, delta, sent)
+            }
+            RealtimeEvent::OutputTranscriptDelta { delta } => {
+                self.push_transcript(Assistant, delta, sent)
+            }
+            RealtimeEvent::InputTranscriptDone { text } => self.end_transcript(User, text, sent),
+            RealtimeEvent::OutputTranscriptDone { text } => {
+                self.end_transcript(Assistant, text, sent)
+            }
             RealtimeEvent::AudioOut(frame) => sent.audio(frame),
             RealtimeEvent::Error(message) => {
                 let notification = ThreadRealtimeErrorNotification {
@@ -160,7 +166,12 @@ impl RealtimeProjection {
         }
     }
 
-    fn said(&mut self, role: ThreadRealtimeTranscriptRole, delta: &str, sent: &mut Sent<'_>) {
+    fn push_transcript(
+        &mut self,
+        role: ThreadRealtimeTranscriptRole,
+        delta: &str,
+        sent: &mut Sent<'_>,
+    ) {
         if self
             .segment
             .as_ref()
@@ -197,7 +208,12 @@ impl RealtimeProjection {
         ));
     }
 
-    fn said_all(&mut self, role: ThreadRealtimeTranscriptRole, text: &str, sent: &mut Sent<'_>) {
+    fn end_transcript(
+        &mut self,
+        role: ThreadRealtimeTranscriptRole,
+        text: &str,
+        sent: &mut Sent<'_>,
+    ) {
         if self
             .segment
             .as_ref()

@@ -111,7 +111,7 @@ mod tests {
     use crate::submission::Submission;
 
     #[test]
-    fn a_wrong_type_is_told_with_its_path() {
+    fn type_error_has_its_path() {
         let check = |text, path| {
             let error = from_json::<Submission>(text).unwrap_err();
             assert_eq!(error.path(), path, "{error}");

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_end_of_what_lacks_something() {
+    fn path_after_an_incomplete_value() {
         check(r#"{"a":{"b":1}^,"c":2}"#, "a");
         check(r#"{"a":[{}^]}"#, "a[0]");
         check(r#"{"a":1}^"#, "");

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_bytes_of_a_usual_line_tell_what_it_is() {
+    fn first_bytes_give_the_line_type() {
         let line = r#"{"timestamp":"t","type":"event_msg","payload":{"type":"x","a":"}"}}"#;
         let start = LineStart::of(line.as_bytes()).unwrap();
         assert_eq!((start.timestamp, start.kind), ("t", "event_msg"));

@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_permissions_goes_with_the_policy() {
+    fn permission_profile_name_follows_the_policy() {
         let named = patched(ThreadSettingsPatch {
             sandbox_policy: Some(SandboxPolicy::DangerFullAccess),
             permission_profile: Some(ActivePermissions {

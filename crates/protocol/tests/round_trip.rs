@@ -134,7 +134,7 @@ fn survives<T: Wire>(corpus: &str, line: Index, edits: &[(Index, Edit)]) {
 }
 
 /// One edit either leaves a line readable or is what the error points at.
-fn tells_where<T: Wire>(corpus: &str, line: Index, at: Index, edit: &Edit) {
+fn error_names_the_place<T: Wire>(corpus: &str, line: Index, at: Index, edit: &Edit) {
     let mut value = pick(corpus, line);
     let Some(place) = apply(&mut value, at, edit) else {
         return;

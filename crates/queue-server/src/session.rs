@@ -250,7 +250,7 @@ impl<W: AsyncWrite + Unpin> QueueSession<W> {
             match &event.msg {
                 EventMsg::TurnStarted(_) => self.task.clone_from(&event.id),
                 EventMsg::ThreadNameUpdated(renamed) => {
-                    tell_name(self.host.store().clone(), renamed).await?;
+                    send_name(self.host.store().clone(), renamed).await?;
                 }
                 _ => {}
             }
@@ -262,7 +262,7 @@ impl<W: AsyncWrite + Unpin> QueueSession<W> {
 }
 
 /// Writes the name of a thread into the index of other releases.
-async fn tell_name(store: ThreadStore, renamed: &ThreadNameUpdatedEvent) -> anyhow::Result<()> {
+async fn send_name(store: ThreadStore, renamed: &ThreadNameUpdatedEvent) -> anyhow::Result<()> {
     let (id, name) = (renamed.thread_id.clone(), renamed.thread_name.clone());
     let telling = tokio::task::spawn_blocking(move || {
         if let Some(name) = name {

@@ -135,7 +135,7 @@ impl SecondDialect {
     }
 
     /// Words of the user. If they came piece by piece, the pieces are reported and the whole only ends them.
-    fn heard(&mut self, message: &Value, is_whole: bool) -> Taken {
+    fn user_words(&mut self, message: &Value, is_whole: bool) -> Taken {
         let item = text(&message["item_id"]);
         if !is_whole {
             self.heard = item;
@@ -252,10 +252,10 @@ impl Dialect for SecondDialect {
             "session.updated" => session_updated(message),
             "response.output_audio.delta" => self.audio(message),
             "conversation.item.input_audio_transcription.delta" => {
-                return Ok(self.heard(message, false));
+                return Ok(self.user_words(message, false));
             }
             "conversation.item.input_audio_transcription.completed" => {
-                return Ok(self.heard(message, true));
+                return Ok(self.user_words(message, true));
             }
             "response.output_text.delta" | "response.output_audio_transcript.delta" => {
                 let delta = text(&message["delta"]);
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn speech_truncates_what_is_played() {
+    fn user_speech_truncates_the_played_audio() {
         let mut dialect = SecondDialect::default();
         // 100 ms of silence.
         let data = "A".repeat(2400 * 2 * 4 / 3);
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_told_once() {
+    fn transcript_words_are_sent_once() {
         let mut dialect = SecondDialect::default();
         let kind = "conversation.item.input_audio_transcription";
         let delta = json!({"type": format!("{kind}.delta"), "item_id": "i", "delta": "a b"});

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_goes_on_from_others() {
+    fn thread_chain_reads_earlier_files() {
         let home = tempfile::tempdir().unwrap();
         let (day, next) = (
             home.path().join("sessions/2026/03/01"),

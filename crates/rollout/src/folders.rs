@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rollout_goes_to_the_archive_and_back() {
+    fn rollout_is_archived_and_restored() {
         let home = tempfile::tempdir().unwrap();
         let (id, path) = stored(home.path());
         let archived = archive(home.path(), &path, &id).unwrap();

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_first_line_tells_the_repository() {
+    async fn first_line_names_the_repository() {
         let folder = tempfile::tempdir().unwrap();
         let mut log = log(folder.path());
         log.append(timestamp(), LineKind::SessionMeta, &json!({"id": "a"}));

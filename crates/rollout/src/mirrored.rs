@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_are_read_whatever_they_end_with() {
+    fn other_lines_are_read_with_any_ending() {
         let item = json!({"type": "item_completed", "thread_id": "a", "turn_id": "t", "item": {"type": "Plan"}});
         assert!(!is_skipped(&line(&item.to_string())));
         let forged = r#"{"type":"function_call","arguments":{"a":1},"mirrored":true}"#;

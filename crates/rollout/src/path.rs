@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_holds_local_time_and_id() {
+    fn rollout_name_has_local_time_and_id() {
         let id = ThreadId::parse("0195f0a0-7b1c-7000-8000-0000000000ab").unwrap();
         let created: Timestamp = "2026-03-01T23:30:05Z".parse().unwrap();
         let zone = TimeZone::fixed(jiff::tz::offset(1));

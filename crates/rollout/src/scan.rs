@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_is_told_in_whatever_order_a_line_is_written() {
+    fn line_kind_is_found_in_any_member_order() {
         let expected = Some(("event_msg".to_owned(), Some("x".to_owned())));
         for line in [
             r#"{"timestamp":"t","type":"event_msg","payload":{"type":"x","a":1}}"#,

@@ -15,7 +15,7 @@ fn with_reply(members: &str) -> String {
 }
 
 #[test]
-fn a_member_of_the_wrong_type_is_found_by_its_line() {
+fn member_type_error_names_its_line() {
     check_error(
         "description = \"a test\"\nreplies = 7\n",
         &["line 2", "column 11", "replies = 7"],

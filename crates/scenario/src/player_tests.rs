@@ -41,7 +41,7 @@ fn a_script_that_restarts_has_no_end() {
 }
 
 #[test]
-fn a_reply_can_wait_for_what_is_said() {
+fn reply_can_wait_for_a_message() {
     let mut player = player(
         "[[replies]]\nwhen = { user = \"weather\" }\nrepeat = true\nsteps = [{ message = \"sunny\" }]\n\
          [[replies]]\nwhen = { output = \"denied\" }\nsteps = [{ message = \"a pity\" }]\n\
@@ -94,7 +94,7 @@ fn a_refusal_has_its_status_and_headers() {
 }
 
 #[test]
-fn usage_is_what_the_script_says() {
+fn scripted_usage_is_sent() {
     let mut player =
         player("[[replies]]\nusage = { input = 7, output = 2 }\nsteps = [{ message = \"a\" }]\n");
     let reply = ask(&mut player, "a", json!([]));

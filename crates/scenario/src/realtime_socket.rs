@@ -114,8 +114,8 @@ impl RealtimeSocket {
                 reply,
                 json!({"type": "input_audio_buffer.speech_started", "item_id": self.next_id("item")}),
             ),
-            RealtimeStep::Hear(text) => self.hear(&text, is_second, reply),
-            RealtimeStep::Say(text) => self.say(&text, is_second, reply),
+            RealtimeStep::Hear(text) => self.user_words(&text, is_second, reply),
+            RealtimeStep::Say(text) => self.assistant_words(&text, is_second, reply),
             RealtimeStep::AudioMs(ms) => self.sound(ms, is_second, reply),
             RealtimeStep::Delegate(text) => self.delegate(&text, is_second, reply),
             RealtimeStep::Event(fields) => event(reply, Value::Object(fields)),
@@ -130,7 +130,7 @@ impl RealtimeSocket {
         }
     }
 
-    fn hear(&mut self, text: &str, is_second: bool, reply: HttpReply) -> HttpReply {
+    fn user_words(&mut self, text: &str, is_second: bool, reply: HttpReply) -> HttpReply {
         if !is_second {
             let kind = "conversation.input_transcript.delta";
             return event(reply, json!({"type": kind, "delta": text}));
@@ -143,7 +143,7 @@ impl RealtimeSocket {
         event(event(reply, delta), done)
     }
 
-    fn say(&mut self, text: &str, is_second: bool, mut reply: HttpReply) -> HttpReply {
+    fn assistant_words(&mut self, text: &str, is_second: bool, mut reply: HttpReply) -> HttpReply {
         let item = self.next_id("item");
         let message = json!({"type": "message", "id": item, "role": "assistant"});
         reply = event(

@@ -23,7 +23,7 @@ impl OfferedTools {
         )
     }
 
-    fn offers(&self, kind: &str, name: &str) -> bool {
+    fn has_tool(&self, kind: &str, name: &str) -> bool {
         self.0.iter().any(|(k, n)| k == kind && n == name)
     }
 }
@@ -166,9 +166,9 @@ impl<'a> ResponseBuilder<'a> {
 
     fn command(&mut self, script: &str) {
         let argv = json!(["bash", "-lc", script]);
-        if self.tools.offers("function", "exec_command") {
+        if self.tools.has_tool("function", "exec_command") {
             self.function("exec_command", &json!({ "cmd": script }));
-        } else if self.tools.offers("function", "shell") {
+        } else if self.tools.has_tool("function", "shell") {
             self.function("shell", &json!({ "command": argv }));
         } else if self.tools.0.iter().any(|(kind, _)| kind == "local_shell") {
             let call_id = self.next_id("call");
@@ -182,7 +182,7 @@ impl<'a> ResponseBuilder<'a> {
     }
 
     fn patch(&mut self, patch: &str) {
-        if self.tools.offers("function", "apply_patch") {
+        if self.tools.has_tool("function", "apply_patch") {
             self.function("apply_patch", &json!({ "input": patch }));
         } else {
             self.custom("apply_patch", patch);

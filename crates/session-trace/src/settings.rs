@@ -266,7 +266,7 @@ mod tests {
     }"#;
 
     #[test]
-    fn settings_of_an_older_bundle_keep_what_they_have() {
+    fn older_bundle_settings_are_readable() {
         let settings: SessionSettings = serde_json::from_str(OLDER).unwrap();
         let SessionSettings {
             options,

@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_a_file_is_noticed_and_told() {
+    fn skill_file_change_is_noticed_and_reported() {
         let root = tempfile::tempdir().unwrap();
         write(root.path(), "one");
         let library = library(root.path());
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_while_skills_are_read_is_told() {
+    fn change_during_a_skill_read_is_reported() {
         let root = tempfile::tempdir().unwrap();
         write(root.path(), "one");
         let library = library(root.path());
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_cannot_be_told_about_is_an_error() {
+    fn unwatchable_folder_is_an_error() {
         let root = tempfile::tempdir().unwrap();
         let library = library(root.path());
         let skills = library.skills(Path::new("/bad"), &[]);

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_file_is_told_unless_it_came_with_the_program() {
+    fn invalid_skill_file_is_reported_unless_bundled() {
         let home = Home::new();
         let bad = home.write("user/bad/SKILL.md", "no");
         let skills = load(&[home.root("user", SkillScope::User)], &[]);

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn skills_lie_anywhere_below_but_not_hidden_and_not_too_deep() {
+    fn skills_are_found_below_the_root_except_hidden_and_deep() {
         let root = tempfile::tempdir().unwrap();
         let root = dunce::canonicalize(root.path()).unwrap();
         write(root.join("a/SKILL.md"));

@@ -17,7 +17,7 @@ use crate::ProtocolObserver;
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// The release of clients that the arguments of a server name.
-fn told_release(arguments: &[&str]) -> Option<Release> {
+fn release_argument(arguments: &[&str]) -> Option<Release> {
     if arguments.contains(&"--newer-clients") {
         return Release::parse("0.169");
     }
@@ -96,7 +96,7 @@ impl AppServer {
             .kill_on_drop(true)
             .spawn()?;
         let mut observer = ProtocolObserver::default();
-        if let Some(release) = told_release(arguments) {
+        if let Some(release) = release_argument(arguments) {
             observer.be_of(release);
         }
         let input = child.stdin.take();

@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_as_wrong_as_tests_say() {
+    fn schema_check_finds_the_expected_errors() {
         asked().sent(&answer("accept"));
         asked().sent_wrong_answer(&answer("perhaps"));
     }

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_goal_is_the_preview_until_somebody_writes() {
+    fn goal_is_the_preview_before_the_first_message() {
         let output = |call: &str, text: &str| {
             let output = json!({"type": "function_call_output", "call_id": call, "output": text});
             line("response_item", &output)
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_told_by_their_first_bytes_or_else_read() {
+    fn line_types_are_read_from_first_bytes_or_parsed() {
         let usual = br#"{"timestamp":"t","type":"event_msg","payload":{"type":"user_message""#;
         assert_eq!(usual_kind(usual), Some(LineType::UserMessage));
         let unusual = br#"{"type":"event_msg","payload":{"message":"m","type":"user_message"},"timestamp":"t"}"#;

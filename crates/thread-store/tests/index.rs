@@ -315,7 +315,7 @@ async fn first_list_after_a_kill_has_the_threads_that_were_moved() {
 }
 
 #[tokio::test]
-async fn index_of_other_releases_learns_where_a_thread_is() {
+async fn index_of_other_releases_gets_the_thread_path() {
     let home = Home::new();
     let (id, path) = home.thread(1, "/w", "one");
     let file = home.path().join("state_5.sqlite");
@@ -502,7 +502,7 @@ async fn odd_files_harm_no_others() {
 }
 
 #[tokio::test]
-async fn a_cursor_that_points_nowhere_is_a_place_all_the_same() {
+async fn cursor_of_a_missing_thread_keeps_its_position() {
     let home = Home::new();
     let (old, _) = home.thread(1, "/w", "one");
     home.thread(5, "/w", "two");

@@ -84,7 +84,7 @@ fn source_that_cannot_be_read_is_an_outcome() {
 }
 
 #[test]
-fn search_says_whether_something_was_found() {
+fn search_exit_code_states_a_match() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
     let ran = run_line(&["trace", "search", "lead", path]).unwrap();

@@ -255,14 +255,17 @@ impl<'t> Exporter<'t> {
         };
         let asked = self.first_call(first);
         if let Some(text) = asked.and_then(|call| contents.task(call)) {
-            attributes.text("gen_ai.input.messages", &said("user", &text));
+            attributes.text("gen_ai.input.messages", &conversation_text("user", &text));
             attributes.content(Side::Input, &text);
         }
         let answered = self.last_calls.get(&last.codex_turn_id);
         if let Some(text) = answered.map(|call| contents.answer(call))
             && !text.is_empty()
         {
-            attributes.text("gen_ai.output.messages", &said("assistant", &text));
+            attributes.text(
+                "gen_ai.output.messages",
+                &conversation_text("assistant", &text),
+            );
             attributes.content(Side::Output, &text);
         }
     }
@@ -436,7 +439,7 @@ fn first_words(task: &str) -> String {
 }
 
 /// A conversation of one message, in the form of the conventions.
-fn said(role: &str, text: &str) -> String {
+fn conversation_text(role: &str, text: &str) -> String {
     let mut message = json!({ "role": role, "parts": [{ "type": "text", "content": text }] });
     if role == "assistant" {
         message["finish_reason"] = json!("stop");

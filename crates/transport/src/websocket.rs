@@ -217,7 +217,7 @@ pub(super) async fn write(
         control.mark_alive();
     }
     let code = control.close_code.get().copied();
-    say_goodbye(&mut output, code.unwrap_or(CloseCode::Away)).await
+    send_close(&mut output, code.unwrap_or(CloseCode::Away)).await
 }
 
 /// Frames a message. Writes full buffers and keeps the rest.
@@ -248,7 +248,7 @@ async fn write_text(
     }
 }
 
-async fn say_goodbye(output: &mut (impl AsyncWrite + Unpin), code: CloseCode) -> io::Result<()> {
+async fn send_close(output: &mut (impl AsyncWrite + Unpin), code: CloseCode) -> io::Result<()> {
     let mut frame = Vec::new();
     let opcode = OpCode::Control(Control::Close);
     frame::write(&mut frame, opcode, true, &u16::from(code).to_be_bytes())?;

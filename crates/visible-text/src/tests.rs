@@ -64,7 +64,7 @@ fn mixed_blank_gaps_are_shortened() {
 }
 
 #[test]
-fn an_escape_in_the_text_is_told_from_one_of_ours() {
+fn written_escapes_differ_from_added_ones() {
     assert_eq!(visible_line(r"\u{202e}"), r"\u{5c}u{202e}");
     assert_eq!(visible_line(r"\\u{202e}"), r"\\u{5c}u{202e}");
 }

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn form_holds_from_a_release_to_the_next_one() {
+    fn form_applies_until_the_next_release() {
         let forms: Forms =
             serde_json::from_str(r#"{"T":{"a":{"0.140":"?","0.169":"!null bigint"},"b":"!"}}"#)
                 .unwrap();

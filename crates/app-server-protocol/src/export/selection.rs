@@ -254,13 +254,13 @@ fn select_parts(object: &Map<String, Value>, request: &Request<'_>) -> Map<Strin
     if request.release == Release::OWN
         && let Some(since) = object.get(SINCE_KEY).and_then(Value::as_str)
     {
-        say_since(&mut selected, since);
+        describe_since(&mut selected, since);
     }
     selected
 }
 
 /// Says in the description since which release there is a part. What no release has says nothing.
-fn say_since(schema: &mut Map<String, Value>, since: &str) {
+fn describe_since(schema: &mut Map<String, Value>, since: &str) {
     let is_later = |since: &Release| Release::FIRST < *since && *since < Release::OWN;
     if Release::parse(since).filter(is_later).is_some()
         && let Some(Value::String(description)) = schema.get_mut("description")

@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn union_with_an_open_variant_takes_what_two_variants_fit() {
+    fn open_union_variant_takes_ambiguous_values() {
         let constant = json!({ "type": "string", "const": "a" });
         let mut closed = json!({ "oneOf": [constant] });
         add_variant(&mut closed, json!({ "type": "string", "const": "b" }));

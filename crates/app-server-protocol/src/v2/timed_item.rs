@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_stand_beside_what_an_item_is() {
+    fn times_are_serialized_beside_the_item() {
         let item = TimedItem {
             item: ThreadItem::Plan {
                 id: "1".to_owned(),
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_pass_as_they_stand() {
+    fn long_texts_are_unchanged() {
         let json = r#"{"type":"agentMessage","id":"1","text":"a\nb","phase":null,"memoryCitation":null,"completedAtMs":9}"#;
         let item: TimedItem = serde_json::from_str(json).unwrap();
         assert_eq!(serde_json::to_string(&item).unwrap(), json);

@@ -72,7 +72,7 @@ fn corpus_has_every_method() {
 }
 
 #[test]
-fn every_notification_with_a_thread_id_tells_it() {
+fn notifications_give_their_thread_id() {
     let conversations = corpus();
     let messages = conversations.iter().flat_map(|(_, messages)| messages);
     let mut checked = 0;

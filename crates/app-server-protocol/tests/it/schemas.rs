@@ -125,7 +125,7 @@ fn bundles_at_one_level_have_no_intersections() {
 
 /// Each kind of generated image has what it needs, and one type of the two parts of a variant.
 #[test]
-fn members_of_intersections_stand_in_one_object() {
+fn intersection_members_are_merged() {
     let definitions = definitions();
     let action = &definitions["LocalShellAction"]["oneOf"][0];
     assert_eq!(action["required"], serde_json::json!(["command", "type"]));
@@ -183,7 +183,7 @@ fn typescript_of(release: &str, path: &str) -> Option<String> {
 }
 
 #[test]
-fn releases_have_what_they_brought_and_not_what_came_later() {
+fn release_schemas_exclude_later_additions() {
     let requests = |release| typescript_of(release, "ClientRequest.ts").unwrap();
     for (release, has_goals, has_projects) in [
         ("0.117", false, false),

@@ -186,7 +186,7 @@ fn dense(value: &Value) -> Value {
         Value::Object(members) => members
             .iter()
             .map(|(name, member)| (name.clone(), dense(member)))
-            .filter(|(_, member)| !holds_nothing(member))
+            .filter(|(_, member)| !is_empty_value(member))
             .collect::<serde_json::Map<_, _>>()
             .into(),
         Value::Array(items) => items.iter().map(dense).collect(),
@@ -194,7 +194,7 @@ fn dense(value: &Value) -> Value {
     }
 }
 
-fn holds_nothing(value: &Value) -> bool {
+fn is_empty_value(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::Array(items) => items.is_empty(),

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use crate::support::{Folder, as_said_here, patch, tree};
+use crate::support::{Folder, patch, tree, with_local_errors};
 use codex_apply_patch::{ProgramOutput, run_program};
 
 const HEADER_HELP: &str = "is not a valid hunk header. Valid hunk headers: '*** Add File: {path}', \
@@ -40,7 +40,7 @@ fn fails_raw(before: FileAccess<'_>, text: &str, expected: &str) {
     let folder = Folder::with_files(before);
     let untouched = folder.tree();
     let output = folder.program_raw(text);
-    let expected = as_said_here(expected);
+    let expected = with_local_errors(expected);
     assert_eq!(output.stderr, format!("{expected}\n"), "{text}");
     assert_eq!((output.exit_code, output.stdout.as_str()), (1, ""));
     assert_eq!(folder.tree(), untouched, "a failing patch changes nothing");
@@ -48,7 +48,7 @@ fn fails_raw(before: FileAccess<'_>, text: &str, expected: &str) {
 
 #[track_caller]
 fn tool_fails(before: FileAccess<'_>, body: &str, text: &str) {
-    let expected = as_said_here(text);
+    let expected = with_local_errors(text);
     assert_eq!(Folder::with_files(before).tool_error(body), expected);
 }
 
@@ -250,7 +250,7 @@ fn delete() {
 }
 
 #[test]
-fn update_of_what_cannot_be_read() {
+fn update_of_unreadable_file() {
     let missing = "No such file or directory (os error 2)";
     let body = "*** Update File: a.txt\n-x\n+y";
     fails(
@@ -466,7 +466,7 @@ fn hunks_that_build_on_each_other() {
 }
 
 #[test]
-fn the_summary_goes_by_kind() {
+fn patch_summary_is_ordered_by_kind() {
     let body = "*** Delete File: b.txt\n*** Update File: c.txt\n-x\n+y\n*** Add File: d/n.txt\n+n";
     applies(
         &[("b.txt", ""), ("c.txt", "x\n")],

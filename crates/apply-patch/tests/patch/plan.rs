@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::support::{Folder, as_said_here, tree};
+use crate::support::{Folder, tree, with_local_errors};
 use codex_apply_patch::{ChangeKind, PatchChange, apply};
 
 fn shown(folder: &Folder, body: &str) -> Vec<PatchChange> {
@@ -226,7 +226,7 @@ mod links {
     /// Another thread keeps replacing a folder by a link; patches must only change files in the folder.
     #[test]
     #[cfg(target_os = "linux")]
-    fn a_link_that_comes_and_goes_leads_nowhere() {
+    fn flickering_link_does_not_redirect_a_patch() {
         use rustix::fs::{CWD, RenameFlags, renameat_with};
         use std::sync::atomic::{AtomicBool, Ordering};
         let folder = Folder::with_files(&[("outside/kept", "")]);
@@ -365,7 +365,7 @@ fn a_folder_is_never_taken_for_a_file() {
     let output = folder.program("*** Add File: e\n+x\n*** Update File: e\n*** Move to: a\n-x\n+y");
     assert_eq!(
         output.stderr,
-        as_said_here("Failed to write file e: Is a directory (os error 21)\n")
+        with_local_errors("Failed to write file e: Is a directory (os error 21)\n")
     );
     assert_eq!(folder.tree(), tree(&before));
 }
@@ -380,7 +380,7 @@ fn a_failure_between_two_renames_undoes_the_first() {
     let output = folder.program(body);
     assert_eq!(
         output.stderr,
-        as_said_here("Failed to write file n: Is a directory (os error 21)\n")
+        with_local_errors("Failed to write file n: Is a directory (os error 21)\n")
     );
     assert_eq!(folder.tree(), tree(&before));
 }

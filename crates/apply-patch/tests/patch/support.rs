@@ -71,7 +71,7 @@ impl Folder {
 }
 
 /// A text with errors of Linux as this system says it.
-pub(crate) fn as_said_here(text: &str) -> String {
+pub(crate) fn with_local_errors(text: &str) -> String {
     if !cfg!(windows) {
         return text.to_owned();
     }

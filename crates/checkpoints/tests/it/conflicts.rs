@@ -111,7 +111,7 @@ async fn folders_with_something_else_in_them_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_threads_in_one_folder_take_back_what_is_theirs() {
+async fn two_threads_in_one_folder_restore_their_own_changes() {
     let work = Work::new();
     work.write("a", "1\n");
     work.write("b", "1\n");

@@ -293,11 +293,11 @@ async fn check_all(in_repository: bool) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_edit_in_a_repository_goes_back_or_is_listed() {
+async fn every_edit_in_a_repository_is_restored_or_listed() {
     check_all(true).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_edit_without_a_repository_goes_back_or_is_listed() {
+async fn every_edit_without_a_repository_is_restored_or_listed() {
     check_all(false).await;
 }

@@ -138,7 +138,7 @@ async fn project_in_a_repository_home_folder_is_restored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_commands_the_checkpoint_says_so() {
+async fn checkpoint_without_commands_is_marked() {
     let work = Work::new();
     work.write("a", "1\n");
     let recorder = ThreadRecorder::new(std::sync::Arc::clone(&work.store), THREAD, false);

@@ -221,7 +221,7 @@ async fn files_that_git_has_as_pointers_go_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_repository_that_was_copied_is_as_good() {
+async fn copied_repository_is_restored_alike() {
     let work = Work::new();
     files(&work);
     work.commit();

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn last_message_is_the_output_and_progress_stands_beside_it() {
+    async fn last_message_is_the_output_and_progress_goes_to_stderr() {
         let (output, notes) = printed(&options());
         assert_eq!(output, "All is well.\n");
         assert!(notes.contains("thread-1"), "{notes}");
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn events_are_the_output_and_nothing_stands_beside_them() {
+    async fn json_output_has_only_events() {
         let (output, notes) = printed(&ExecOptions {
             prints_events: true,
             ..options()

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_sets_what_it_names() {
+    fn team_table_overrides_only_named_settings() {
         assert_eq!(read("features.multi_agent_v2 = true"), read(""));
         let usual = read("").unwrap();
         assert_eq!(

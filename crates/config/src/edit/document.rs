@@ -82,7 +82,7 @@ impl<'a> TableContainer<'a> {
     }
 
     /// Whether new tables inside it are inline.
-    fn holds_inline(&self) -> bool {
+    fn has_inline_tables(&self) -> bool {
         match self {
             Self::Table(table) => table.is_dotted(),
             Self::Inline(_) => true,
@@ -144,7 +144,7 @@ impl<'a> TableContainer<'a> {
     /// The table at a key. Creates it, and replaces any other value.
     fn table_at(&mut self, key: &str) -> Option<TableContainer<'_>> {
         if !self.has_table(key) {
-            let inline = self.holds_inline();
+            let inline = self.has_inline_tables();
             match self {
                 Self::Table(table) if !inline => {
                     let mut inner = Table::new();
@@ -166,9 +166,9 @@ impl<'a> TableContainer<'a> {
 
     /// Sets a value at a key, in the form of the existing value.
     fn put(&mut self, key: &str, value: &Value) {
-        let inline = self.holds_inline();
+        let inline = self.has_inline_tables();
         match (self, value) {
-            (Self::Table(table), Value::Table(new)) if !inline && !holds_value(table, key) => {
+            (Self::Table(table), Value::Table(new)) if !inline && !has_inline_value(table, key) => {
                 let mut new = new_table(new);
                 if let Some(Item::Table(old)) = table.get(key) {
                     *new.decor_mut() = old.decor().clone();
@@ -224,7 +224,7 @@ fn remove_inline(table: &mut InlineTable, key: &str) {
 }
 
 /// Whether the existing value at the key is inline, so that the new one is written inline too.
-fn holds_value(table: &Table, key: &str) -> bool {
+fn has_inline_value(table: &Table, key: &str) -> bool {
     matches!(
         table.get(key),
         Some(Item::Value(toml_edit::Value::InlineTable(_)))

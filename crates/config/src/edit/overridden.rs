@@ -30,7 +30,7 @@ pub(super) fn first(stack: &LayerStack, edits: &[ConfigEdit]) -> Option<Overridd
         let path = edit.path.segments();
         let written = value::get(&user.table, path);
         let effective = value::get(&merged, path);
-        if holds(effective, written) {
+        if is_effective(effective, written) {
             return None;
         }
         let winner = stack.enabled().rev().find(|layer| decides(layer, path))?;
@@ -44,11 +44,11 @@ pub(super) fn first(stack: &LayerStack, edits: &[ConfigEdit]) -> Option<Overridd
 }
 
 /// Whether a written value is in force. Additional keys of other layers are ignored.
-fn holds(effective: Option<&Value>, written: Option<&Value>) -> bool {
+fn is_effective(effective: Option<&Value>, written: Option<&Value>) -> bool {
     match (effective, written) {
         (Some(Value::Table(effective)), Some(Value::Table(written))) => written
             .iter()
-            .all(|(key, value)| holds(effective.get(key), Some(value))),
+            .all(|(key, value)| is_effective(effective.get(key), Some(value))),
         (effective, written) => effective.map(value::to_json) == written.map(value::to_json),
     }
 }

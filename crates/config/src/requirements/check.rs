@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn violations_say_what_is_allowed() {
+    fn violations_list_allowed_values() {
         let limits = Requirements::for_tests(
             "allowed_approval_policies = ['on-request', 'untrusted']\n\
              allowed_sandbox_modes = ['read-only', 'workspace-write']\n\
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn mcp_servers_are_compared_by_what_they_are() {
+    fn mcp_servers_are_compared_by_identity() {
         let limits = Requirements::for_tests("mcp_servers.a.identity.command = 'prog'");
         let server = |text: &str| toml::from_str::<McpServer>(text).unwrap();
         assert_eq!(

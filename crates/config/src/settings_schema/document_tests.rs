@@ -102,7 +102,7 @@ fn accepts(validator: &jsonschema::Validator, text: &str) -> bool {
 }
 
 #[test]
-fn the_schema_accepts_what_is_read() {
+fn schema_accepts_readable_settings() {
     let validator = jsonschema::validator_for(&settings_schema()).unwrap();
     let accepted = [
         "",

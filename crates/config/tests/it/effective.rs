@@ -443,7 +443,7 @@ fn command_environment_limits_apply_despite_other_invalid_settings() {
 }
 
 #[test]
-fn unknown_keys_of_restrictions_close_what_they_may_restrict() {
+fn unknown_restriction_keys_deny_access() {
     let load = |text: &str| {
         let config = TestEnvironment::user(text).load().unwrap();
         let mut warned = config.warnings.iter();

@@ -119,7 +119,7 @@ id = 'b'
 }
 
 #[test]
-fn efforts_and_tiers_pass_through_whatever_they_are() {
+fn unknown_efforts_and_tiers_are_accepted() {
     let config =
         TestEnvironment::user("model_reasoning_effort = 'ultra'\nservice_tier = 'standard'")
             .config();

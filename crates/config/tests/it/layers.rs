@@ -131,7 +131,7 @@ fn an_undecided_project_has_no_effect() {
 }
 
 #[test]
-fn an_untrusted_project_says_why() {
+fn untrusted_project_gives_the_reason() {
     let environment = TestEnvironment::new(&[
         ("home/config.toml", "[projects.'@/repo/sub']\ntrust_level = 'untrusted'\n[projects.'@/repo']\ntrust_level = 'trusted'"),
         ("repo/.codex/config.toml", "model = 'root'"),

@@ -506,7 +506,7 @@ fn a_required_hook_that_fails_objects() {
 }
 
 #[test]
-fn objection_counts_whatever_else_is_wrong_with_the_output() {
+fn objection_applies_despite_other_output_errors() {
     let block = r#"{"decision":"block","reason":"no"}"#;
     for stdout in [
         r#"{"decision":"block","reason":7}"#.to_owned(),

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn window_is_the_one_that_the_server_says() {
+    fn listed_window_is_used() {
         assert_eq!(
             window(json!({"id": "q", "max_model_len": 4096})),
             Some(4096)

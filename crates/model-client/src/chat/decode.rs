@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_alone_ends_an_answer_that_says_nothing() {
+    fn empty_answer_ends_at_the_done_mark() {
         let (events, error) = decode(&[json!("[DONE]")]);
         assert_eq!(error, None);
         assert!(matches!(

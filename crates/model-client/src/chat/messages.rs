@@ -356,7 +356,7 @@ mod tests {
         assert_eq!(found, Value::Array(with_system));
     }
 
-    fn say(role: &str, kind: &str, text: &str) -> Value {
+    fn message_item(role: &str, kind: &str, text: &str) -> Value {
         json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]})
     }
 
@@ -380,9 +380,9 @@ mod tests {
     fn messages_keep_their_roles() {
         check(
             json!([
-                say("user", "input_text", "a"),
-                say("assistant", "output_text", "b"),
-                say("developer", "input_text", "c"),
+                message_item("user", "input_text", "a"),
+                message_item("assistant", "output_text", "b"),
+                message_item("developer", "input_text", "c"),
                 {"type": "message", "role": "user", "content": []},
             ]),
             json!([
@@ -396,9 +396,9 @@ mod tests {
     #[test]
     fn leading_developer_messages_join_the_instructions() {
         let items: Vec<ResponseItem> = serde_json::from_value(json!([
-            say("developer", "input_text", "a"),
-            say("developer", "input_text", "b"),
-            say("user", "input_text", "c"),
+            message_item("developer", "input_text", "a"),
+            message_item("developer", "input_text", "b"),
+            message_item("user", "input_text", "c"),
         ]))
         .unwrap();
         let found = serde_json::to_value(messages("sys", &items)).unwrap();
@@ -427,11 +427,11 @@ mod tests {
     fn parallel_calls_precede_their_outputs() {
         check(
             json!([
-                say("assistant", "output_text", "ok"),
+                message_item("assistant", "output_text", "ok"),
                 call("1"),
                 {"type": "reasoning", "summary": []},
                 call("2"),
-                say("user", "input_text", "wait"),
+                message_item("user", "input_text", "wait"),
                 output("2", "two"),
                 output("1", "one"),
                 call("3"),

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn reasoning_leaves_out_what_is_not_asked_for() {
+    fn reasoning_has_only_requested_members() {
         let check = |reasoning: Reasoning, expected| {
             assert_eq!(serde_json::to_string(&reasoning).unwrap(), expected);
         };

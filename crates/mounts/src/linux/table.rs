@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_and_what_is_trusted_are_not_in_doubt() {
+    fn root_and_trusted_mounts_are_not_checked() {
         let root = b"1 1 0:39 / / rw - fuse.overlay none rw";
         assert!(!MountTable::read(root, &[]).has_doubtful());
         let table = MountTable::read(LINES, &[Device(0, 39), Device(0, 41)]);

@@ -1,7 +1,7 @@
 //! Folders whose files are run.
 
 use super::{Candidates, FileCandidate};
-use crate::indirect_runs::{lists_files, runs_what_it_finds};
+use crate::indirect_runs::{executes_found_files, lists_files};
 use crate::known_programs::{LISTERS, base_name};
 use crate::line::{CommandWords, UNKNOWNS};
 
@@ -14,12 +14,12 @@ impl Candidates {
         let name = base_name(program);
         let folders: Vec<&String> = match name {
             "run-parts" => arguments.iter().filter(|it| !it.starts_with('-')).collect(),
-            "find" if runs_listed || runs_what_it_finds(arguments) => {
+            "find" if runs_listed || executes_found_files(arguments) => {
                 let is_folder = |word: &&String| !word.starts_with(['-', '(', '!']);
                 arguments.iter().take_while(is_folder).collect()
             }
             // Its first operand is a pattern.
-            "fd" if runs_what_it_finds(arguments) => {
+            "fd" if executes_found_files(arguments) => {
                 let is_folder = |word: &&String| word.contains('/');
                 arguments.iter().filter(is_folder).collect()
             }

@@ -7,7 +7,7 @@ use super::places::is_part_of_name;
 use super::scan::{literal, split, until_closed};
 use super::value::Evaluator;
 use super::variables::is_changed;
-use crate::builders::{is_builder, runs_what_it_is_asked};
+use crate::builders::{builds_or_runs_recipes, is_builder};
 use crate::interpreters::Language;
 use crate::line::UNKNOWN;
 use crate::recipe_runners::recipe_request;
@@ -160,7 +160,7 @@ fn listed_programs(evaluator: Evaluator<'_>) -> Vec<Vec<String>> {
         let quote = text[begin..].chars().next().unwrap_or('"');
         let (word, after) = literal(&text[begin + 1..], quote);
         at = text.len() - after.len();
-        if runs_what_it_is_asked(&word) && lists.len() < MAX_CALLS {
+        if builds_or_runs_recipes(&word) && lists.len() < MAX_CALLS {
             lists.extend(list_from(
                 evaluator,
                 begin,
@@ -190,7 +190,7 @@ fn list_from(
     let is_brackets = before.ends_with('[') && !is_index;
     let is_tuple = before.ends_with('(') && opened.ends_with(['=', '(', ',']);
     let is_list = is_brackets || is_tuple;
-    let is_next_program = |word: &String| runs_what_it_is_asked(word);
+    let is_next_program = |word: &String| builds_or_runs_recipes(word);
     let is_known = |word: &String| !word.contains(UNKNOWN);
     let mut words = Vec::new();
     for (_, element) in split(inner, language, ",") {

@@ -7,7 +7,7 @@ use super::own_functions::body_of;
 use super::places::is_part_of_name;
 use super::scan::{split, until_closed};
 use super::value::{Evaluator, named};
-use crate::indirect_runs::runs_what_is_not_known;
+use crate::indirect_runs::runs_unknown_command;
 use crate::interpreters::{Language, runs_arguments};
 use crate::known_programs::base_name;
 use crate::line::{CommandWords, UNKNOWN};
@@ -126,7 +126,7 @@ pub(super) fn runs_unknown_words(words: &[String]) -> bool {
         [line] => line.split_whitespace().map(str::to_owned).collect(),
         words => words.to_vec(),
     };
-    runs_what_is_not_known(&CommandWords(words))
+    runs_unknown_command(&CommandWords(words))
 }
 
 /// The values of settings in the arguments of a call, also in braces.

@@ -259,7 +259,7 @@ fn variables_name_code_too() {
 }
 
 #[test]
-fn lines_that_run_what_is_not_known_before_are_reported() {
+fn lines_with_computed_programs_are_reported() {
     let place = LineFolder::new();
     for line in [
         "cargo test",
@@ -1049,7 +1049,7 @@ fn scripts_that_build_or_test_the_workspace_are_reported() {
 }
 
 #[test]
-fn installed_programs_may_build_and_compute_what_they_like() {
+fn installed_programs_may_run_computed_commands() {
     let folder = LineFolder::new();
     folder.write(
         "bin/python9",
@@ -1638,7 +1638,7 @@ fn settings_of_git_count_outside_of_a_repository() {
 }
 
 #[test]
-fn settings_of_git_are_found_where_variables_say() {
+fn git_settings_named_by_variables_are_found() {
     let config = "[filter \"f\"]\n\tclean = sh ./x\n";
     for (variable, value, file) in [
         ("XDG_CONFIG_HOME", "WORK/conf", "conf/git/config"),

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_behaviour_has_the_value_of_the_last_row_that_holds() {
+    fn behaviour_has_the_value_of_its_last_matching_row() {
         let ends = ["0.117", "0.140", "0.169", "0.171", "own"]
             .map(|release| dialect(release).declined_command_end());
         use DeclinedCommandEnd::*;

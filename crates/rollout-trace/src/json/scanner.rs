@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn rejects_what_is_not_json() {
+    fn invalid_json_is_rejected() {
         for text in [
             "", "01", "1.", "-", "1e", "{\"a\"}", "[1,]", "[1 2]", "tru", "1 2", "{,}", "nulls",
             "+1",

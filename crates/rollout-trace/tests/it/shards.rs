@@ -198,7 +198,7 @@ fn damage(bundle: &ShardedBundle, change: impl FnOnce(&Path)) -> Reduction {
 }
 
 #[test]
-fn damaged_shards_are_told_and_nothing_of_them_is_shown() {
+fn damaged_shards_are_reported_and_not_shown() {
     let bundle = ShardedBundle::session();
     let changed = damage(&bundle, |shard| {
         let mut bytes = fs::read(shard).unwrap();

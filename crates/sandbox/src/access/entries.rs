@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn each_root_is_writable_but_for_what_is_protected() {
+    fn roots_are_writable_except_protected_paths() {
         let plan = plan(&["/w", "/t"], &["/w/.git"], &["/w/.codex"]);
         assert_eq!(plan.sids, [sid("/w"), sid("/t")]);
         for root in ["/w", "/t"] {
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_around_what_is_protected_stay_where_they_are() {
+    fn parent_folders_of_protected_paths_cannot_be_moved() {
         let plan = plan(
             &["/w"],
             &["/w/a/.git", "/w/a/.git/hooks"],
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_shared_folder_what_is_missing_may_be_made() {
+    fn missing_paths_can_be_created_in_a_shared_folder() {
         let rules = FileRules {
             read: ReadScope::Everything,
             writable: vec!["/t".into()],

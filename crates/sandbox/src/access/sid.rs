@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn each_root_has_its_own_whatever_its_case() {
+    fn roots_have_distinct_sids_in_any_letter_case() {
         let of_root = |path: &str| Sid::of_root(Path::new(path));
         assert_eq!(of_root(r"C:\Work"), of_root(r"c:\work"));
         assert_ne!(of_root(r"C:\Work"), of_root(r"C:\Work2"));

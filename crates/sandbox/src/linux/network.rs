@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_have_the_length_that_they_say() {
+    fn routing_messages_have_their_stated_length() {
         for message in [link_up(), own_address(), local_route()] {
             let length = u32::from_ne_bytes(message.bytes[..4].try_into().unwrap());
             assert_eq!(length as usize, message.length);

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn writing_is_allowed_in_roots_without_what_is_protected() {
+    fn seatbelt_allows_writes_except_protected_paths() {
         let profile = SeatbeltProfile::new(&rules(), NetworkMode::Restricted);
         assert!(profile.text.starts_with("(version 1)\n(deny default)\n"));
         assert_eq!(
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_around_what_is_protected_stay_where_they_are() {
+    fn parents_of_protected_paths_cannot_be_moved() {
         let rules = FileRules {
             protected: vec![ProtectedPath {
                 path: "/w/a/b/.git".into(),

@@ -279,7 +279,7 @@ fn grants_widen_by_exactly_their_paths() {
 }
 
 #[test]
-fn restricted_reading_names_what_is_readable() {
+fn restricted_read_policy_lists_readable_paths() {
     let (_guard, root) = workspace();
     let policy = ConfinementPolicy::ReadOnly {
         read: ReadAccess::Restricted {

@@ -57,7 +57,7 @@ fn finding(
 
 /// Commands in a folder that nobody named and where nothing was read or changed.
 fn other_folders(facts: &SessionFacts<'_>) -> Vec<Finding> {
-    let said = facts.said_by_people();
+    let said = facts.user_message_texts();
     let mut told = HashSet::new();
     let mut findings = Vec::new();
     for command in &facts.commands {

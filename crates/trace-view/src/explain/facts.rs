@@ -173,7 +173,7 @@ impl<'t> SessionFacts<'t> {
     }
 
     /// What people said to a thread and to the root.
-    pub(super) fn said_by_people(&self) -> String {
+    pub(super) fn user_message_texts(&self) -> String {
         let items = self.trace.conversation_items.values();
         let said = items.filter(|item| item.role == Role::User && item.kind == ItemKind::Message);
         said.map(|item| item.body.shown())

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn subjects_are_the_words_that_say_what_a_text_is_about() {
+    fn subjects_are_the_distinctive_words() {
         let found = subjects("You must never edit db/schema_v2.sql with sed.");
         assert_eq!(found, ["db/schema_v2.sql", "edit"]);
     }

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn layout_goes_and_strings_stay() {
+    fn blank_space_is_removed_outside_strings() {
         let mut text = "{\n  \"a b\": \"c \\\" d\",\n  \"e\": [ 1 ]\n}".to_owned();
         without_layout(&mut text);
         assert_eq!(text, r#"{"a b":"c \" d","e":[1]}"#);

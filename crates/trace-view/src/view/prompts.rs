@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_prompt_is_what_is_kept_and_what_is_added() {
+    fn prompt_has_kept_and_added_items() {
         let step = |base, keep, add: &[u32]| Prompt {
             base,
             keep,

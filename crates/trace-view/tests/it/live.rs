@@ -186,7 +186,7 @@ fn live_page_ends_equal_to_a_whole_page() {
 
 /// What an update sends does not grow with what was sent before.
 #[test]
-fn an_update_sends_what_is_new() {
+fn live_update_sends_new_rows() {
     let bundle = Bundle::unpack("one_turn");
     let path = bundle.path().join("trace.jsonl");
     let log = fs::read_to_string(&path).unwrap();

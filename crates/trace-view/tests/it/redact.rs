@@ -32,7 +32,7 @@ impl Copy {
         self.folder.path().join("copy")
     }
 
-    fn holds(&self, text: &str) -> bool {
+    fn contains(&self, text: &str) -> bool {
         files(&self.path())
             .iter()
             .any(|(_, content)| content.contains(text))
@@ -80,7 +80,7 @@ fn planted_secrets_are_gone_and_the_copy_reduces() {
     bundle.set_model(escaped.trim_matches('"'));
     let copy = Copy::redacted(&bundle, Text::Keep);
     for secret in PLANTED {
-        assert!(!copy.holds(secret), "{secret}");
+        assert!(!copy.contains(secret), "{secret}");
     }
     assert!(copy.done.secrets >= 7, "{:?}", copy.done);
     let reduction = replay_bundle(copy.path()).unwrap();
@@ -100,7 +100,7 @@ fn planted_kinds() -> Vec<[String; 3]> {
 
 /// Each kind where it is planted in a command, and once more on its own in what the command put out.
 #[test]
-fn every_kind_of_secret_is_gone_wherever_it_stands() {
+fn secrets_of_every_kind_are_redacted_everywhere() {
     let bundle = Bundle::unpack("one_turn");
     let kinds = planted_kinds();
     for (number, [_, text, _]) in kinds.iter().enumerate() {
@@ -115,7 +115,7 @@ fn every_kind_of_secret_is_gone_wherever_it_stands() {
     let copy = Copy::redacted(&bundle, Text::Keep);
     let left: Vec<&String> = kinds
         .iter()
-        .filter(|[_, _, secret]| copy.holds(secret.trim_end_matches(['=', '/'])))
+        .filter(|[_, _, secret]| copy.contains(secret.trim_end_matches(['=', '/'])))
         .map(|[kind, _, _]| kind)
         .collect();
     assert!(left.is_empty(), "{left:?}");
@@ -143,7 +143,7 @@ fn known_secret_is_redacted_everywhere() {
     let more = format!("{}{preview}\n", fs::read_to_string(&log).unwrap());
     fs::write(&log, more).unwrap();
     let copy = Copy::redacted(&bundle, Text::Keep);
-    assert!(!copy.holds(&secret[..9]));
+    assert!(!copy.contains(&secret[..9]));
     assert_eq!(copy.done.secrets, 2);
 }
 
@@ -174,10 +174,10 @@ fn without_text_arguments_and_file_names_go_too() {
     fs::write(&log, more).unwrap();
     let copy = Copy::redacted(&bundle, Text::Mark);
     for word in ["merger", "Merger"] {
-        assert!(!copy.holds(word), "{word}");
+        assert!(!copy.contains(word), "{word}");
     }
     for word in ["exec_command", "generic", "\"type\":\"add\""] {
-        assert!(copy.holds(word), "{word}");
+        assert!(copy.contains(word), "{word}");
     }
 }
 
@@ -193,9 +193,9 @@ fn secrets_in_keys_arguments_and_torn_lines_are_gone_too() {
     fs::write(&log, torn).unwrap();
     let copy = Copy::redacted(&bundle, Text::Keep);
     for secret in ["f9Kx02mm", "grace", "sk-proj"] {
-        assert!(!copy.holds(secret), "{secret}");
+        assert!(!copy.contains(secret), "{secret}");
     }
-    assert!(copy.holds("\"n\":1.50"), "numbers keep their digits");
+    assert!(copy.contains("\"n\":1.50"), "numbers keep their digits");
 }
 
 #[test]
@@ -228,7 +228,7 @@ fn without_text_the_shape_stays_and_the_words_go() {
                     && text.len() > 12
                     && text.contains(' ')
                 {
-                    assert!(!copy.holds(&text), "{name}: {text}");
+                    assert!(!copy.contains(&text), "{name}: {text}");
                 }
             }
         }

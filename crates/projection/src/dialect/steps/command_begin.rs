@@ -7,7 +7,7 @@ use codex_app_server_protocol::v2::ThreadItem;
 use crate::dialect::rows::{CommandBegin, Dialect};
 use crate::{Change, Moment};
 
-pub(super) fn is_told(dialect: Dialect, change: &Change) -> bool {
+pub(super) fn is_sent(dialect: Dialect, change: &Change) -> bool {
     match change.moment {
         Moment::CommandAsked | Moment::CommandNeverRan => {
             dialect.command_begin() == CommandBegin::WhenItIsAskedAbout

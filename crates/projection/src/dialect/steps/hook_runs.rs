@@ -6,7 +6,7 @@ use codex_app_server_protocol::{ServerNotification, v2};
 use crate::dialect::rows::{Dialect, KnownHooks};
 use crate::{Change, Moment};
 
-pub(super) fn is_told(dialect: Dialect, change: &Change) -> bool {
+pub(super) fn is_sent(dialect: Dialect, change: &Change) -> bool {
     match &change.notification {
         ServerNotification::HookStarted(started) => since(&started.run) <= dialect.known_hooks(),
         ServerNotification::HookCompleted(completed) => {

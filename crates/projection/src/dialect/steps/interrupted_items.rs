@@ -3,7 +3,7 @@
 use crate::dialect::rows::Dialect;
 use crate::{Change, Moment};
 
-pub(super) fn is_told(dialect: Dialect, change: &Change) -> bool {
+pub(super) fn is_sent(dialect: Dialect, change: &Change) -> bool {
     match change.moment {
         Moment::EndedByInterrupt => dialect.ends_interrupted_items(),
         Moment::EndedBeforeInterrupt => !dialect.ends_interrupted_items(),

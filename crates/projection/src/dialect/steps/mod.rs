@@ -36,14 +36,14 @@ type Filter = fn(Dialect, &Change) -> bool;
 type Rewrite = fn(Dialect, &ServerNotification, &Moment) -> Option<ServerNotification>;
 
 const FILTERS: [Filter; 8] = [
-    checkpoints::is_told,
-    command_begin::is_told,
-    hook_runs::is_told,
-    interrupted_items::is_told,
-    read_states::is_told,
-    realtime_items::is_told,
-    review_warnings::is_told,
-    token_usage::is_told,
+    checkpoints::is_sent,
+    command_begin::is_sent,
+    hook_runs::is_sent,
+    interrupted_items::is_sent,
+    read_states::is_sent,
+    realtime_items::is_sent,
+    review_warnings::is_sent,
+    token_usage::is_sent,
 ];
 
 const REWRITES: [Rewrite; 7] = [
@@ -69,7 +69,7 @@ pub enum Forms {
 impl Dialect {
     /// What clients of this dialect are told of a change.
     pub fn forms(self, change: &Change) -> Forms {
-        if !FILTERS.iter().all(|is_told| is_told(self, change)) {
+        if !FILTERS.iter().all(|is_sent| is_sent(self, change)) {
             return Forms::Nothing;
         }
         let mut form = Cow::Borrowed(&change.notification);

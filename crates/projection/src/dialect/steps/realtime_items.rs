@@ -9,7 +9,7 @@ use crate::{Change, Moment};
 /// The raw items that are about responses.
 const RESPONSES: [&str; 2] = ["response.created", "response.done"];
 
-pub(super) fn is_told(dialect: Dialect, change: &Change) -> bool {
+pub(super) fn is_sent(dialect: Dialect, change: &Change) -> bool {
     match &change.notification {
         ServerNotification::ThreadRealtimeItemStarted(_)
         | ServerNotification::ThreadRealtimeItemCompleted(_)

@@ -3,7 +3,7 @@
 use crate::dialect::rows::Dialect;
 use crate::{Change, Moment};
 
-pub(super) fn is_told(dialect: Dialect, change: &Change) -> bool {
+pub(super) fn is_sent(dialect: Dialect, change: &Change) -> bool {
     match change.moment {
         Moment::UsageReported => !dialect.counts_usage_after_calls(),
         Moment::UsageCounted | Moment::UsageRepeated => dialect.counts_usage_after_calls(),
