@@ -13,7 +13,7 @@ use crate::hooks::{self, answer_with, hook};
 use crate::setup::{experimental_server, scripted_home, untrusted_home};
 
 /// A hook that runs for longer than any test.
-const SLOW: &str = "sleep 1000";
+const SLOW_COMMAND: &str = "sleep 1000";
 
 async fn message_texts(server: &mut AppServer, thread: &str) -> Vec<String> {
     let params = json!({ "threadId": thread, "includeTurns": true });
@@ -49,7 +49,7 @@ fn steer(thread: &str, turn: &Value, text: &str) -> Value {
 #[tokio::test]
 async fn first_message_behind_a_slow_hook_is_listed_after_a_kill() {
     let model = ModelServer::start([]).await.unwrap();
-    let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW) }));
+    let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW_COMMAND) }));
     let mut server = experimental_server(&home).await;
     let thread = server.start_thread().await;
     let turn = server.start_turn(&thread, "the only message").await;
@@ -74,7 +74,7 @@ async fn first_message_behind_a_slow_hook_is_listed_after_a_kill() {
 #[tokio::test]
 async fn message_behind_a_slow_hook_is_there_after_its_client_left() {
     let model = ModelServer::start([]).await.unwrap();
-    let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW) }));
+    let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW_COMMAND) }));
     let mut server = experimental_server(&home).await;
     let thread = server.start_thread().await;
     server.start_turn(&thread, "the only message").await;
@@ -223,7 +223,7 @@ async fn input_of_a_thread_from_another_file_survives_a_kill() {
     let path = read["thread"]["path"].clone();
     server.finish().await.unwrap();
 
-    let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW) }));
+    let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW_COMMAND) }));
     let mut server = experimental_server(&home).await;
     let by_path = json!({ "threadId": thread, "path": path });
     server.result("thread/resume", by_path).await;
@@ -408,7 +408,7 @@ async fn steered_input_is_in_the_turn_that_a_compaction_replaces() {
 #[tokio::test]
 async fn message_behind_a_slow_hook_is_dropped_with_the_interrupted_turn() {
     let model = ModelServer::start([]).await.unwrap();
-    let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW) }));
+    let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW_COMMAND) }));
     let mut server = experimental_server(&home).await;
     let thread = server.start_thread().await;
     let turn = server.start_turn(&thread, "begin").await;

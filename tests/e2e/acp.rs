@@ -541,7 +541,7 @@ async fn output_is_streamed_to_terminals_by_convention() {
 }
 
 /// Three turns that each write the number of the turn into a file.
-const WRITING: &str = r#"description = "Writes numbers."
+const WRITING_SCENARIO: &str = r#"description = "Writes numbers."
 [settings]
 approval_policy = "never"
 sandbox_mode = "danger-full-access"
@@ -561,7 +561,7 @@ steps = [{ message = "third" }]
 async fn session_rewinds_by_command_and_method() {
     let home = tempfile::tempdir().unwrap();
     let scenario = home.path().join("scenario.toml");
-    std::fs::write(&scenario, WRITING).unwrap();
+    std::fs::write(&scenario, WRITING_SCENARIO).unwrap();
     let mut editor = Editor::start_in(home, scenario.to_str().unwrap());
     let reply = editor.initialize(nothing()).await;
     let announced = &reply["result"]["agentCapabilities"]["_meta"]["codex.checkpoints"];

@@ -14,7 +14,7 @@ use crate::acp_check::AcpCheck;
 use crate::repository;
 
 /// A message that has not come by then never comes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The agent, the folder that it works in, and what it said.
 pub(crate) struct Editor {
@@ -142,7 +142,7 @@ impl Editor {
 
     /// The next message, which is kept, and answered if it is a request that has an answer.
     pub(crate) async fn receive(&mut self) -> Value {
-        let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
+        let line = tokio::time::timeout(TEST_TIMEOUT, self.output.next_line()).await;
         let line = line
             .unwrap_or_else(|_| panic!("nothing comes"))
             .unwrap()
@@ -220,7 +220,7 @@ impl Editor {
         while let Ok(Some(line)) = self.output.next_line().await {
             self.check.received(&serde_json::from_str(&line).unwrap());
         }
-        let status = tokio::time::timeout(PATIENCE, self.child.wait())
+        let status = tokio::time::timeout(TEST_TIMEOUT, self.child.wait())
             .await
             .unwrap();
         (status.unwrap().success(), self.home)

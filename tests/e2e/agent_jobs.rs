@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::setup::{home_with, numbered, scripted_config, scripted_home, server};
 
-const OPEN: &str = "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"";
+const OPEN_SETTINGS: &str = "approval_policy = \"never\"\nsandbox_mode = \"danger-full-access\"";
 
 /// What the agent of an item does.
 enum Work {
@@ -179,7 +179,7 @@ fn names(request: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn a_job_has_an_agent_for_each_row() {
     let input = "a,b\nx,\"1, 2\"\nx,2\n,3\nz,4\n";
-    let mut job = JobThread::start(input, OPEN, "max_threads = 3").await;
+    let mut job = JobThread::start(input, OPEN_SETTINGS, "max_threads = 3").await;
     answer_agents(&job.model, |item, row| match item {
         "x" => Work::Report(row.clone()),
         "x-2" => Work::Nothing,
@@ -243,7 +243,7 @@ async fn a_job_has_an_agent_for_each_row() {
 
 #[tokio::test]
 async fn invalid_job_is_refused_before_an_agent_starts() {
-    let mut job = JobThread::start("a,b\n1,2\n", OPEN, "").await;
+    let mut job = JobThread::start("a,b\n1,2\n", OPEN_SETTINGS, "").await;
     fs::write(job.path("short.csv"), "a,b\n1\n").unwrap();
     fs::create_dir(job.path("folder")).unwrap();
     for (arguments, refusal) in [
@@ -287,7 +287,7 @@ async fn invalid_job_is_refused_before_an_agent_starts() {
 
 #[tokio::test]
 async fn an_agent_can_stop_the_job() {
-    let mut job = JobThread::start("a\n1\n2\n3\n", OPEN, "").await;
+    let mut job = JobThread::start("a\n1\n2\n3\n", OPEN_SETTINGS, "").await;
     answer_agents(&job.model, |_, _| Work::ReportAndStop);
     let answer = job.run(json!({ "max_workers": 1 })).await;
     assert_eq!(answer["status"], "cancelled");
@@ -310,7 +310,7 @@ async fn an_agent_can_stop_the_job() {
 
 #[tokio::test]
 async fn an_agent_that_takes_too_long_is_ended() {
-    let mut job = JobThread::start("a\n1\n2\n", OPEN, "job_max_runtime_seconds = 1").await;
+    let mut job = JobThread::start("a\n1\n2\n", OPEN_SETTINGS, "job_max_runtime_seconds = 1").await;
     let latch = Latch::new();
     let held = latch.clone();
     answer_agents(&job.model, move |item, _| match item {
@@ -327,7 +327,7 @@ async fn an_agent_that_takes_too_long_is_ended() {
 
 /// A job whose first item is reported and whose second is being worked on.
 async fn half_done() -> (JobThread, Latch) {
-    let mut job = JobThread::start("a\n1\n2\n", OPEN, "").await;
+    let mut job = JobThread::start("a\n1\n2\n", OPEN_SETTINGS, "").await;
     let latch = Latch::new();
     let held = latch.clone();
     answer_agents(&job.model, move |item, _| match item {

@@ -8,8 +8,8 @@ use tempfile::TempDir;
 
 use crate::setup::{PROGRAM, home_with, numbered, scripted_config};
 
-const STARTED: &str = "item/autoApprovalReview/started";
-const COMPLETED: &str = "item/autoApprovalReview/completed";
+const STARTED_METHOD: &str = "item/autoApprovalReview/started";
+const COMPLETED_METHOD: &str = "item/autoApprovalReview/completed";
 
 struct ReviewTest {
     model: ModelServer,
@@ -116,13 +116,13 @@ async fn an_action_of_low_risk_runs_without_asking_a_person() {
     test.push_verdict(79);
     test.push_text("done");
     test.begin().await;
-    let started = test.review(STARTED).await;
+    let started = test.review(STARTED_METHOD).await;
     assert_eq!(started["targetItemId"], "call_1");
     assert_eq!(started["review"]["status"], "inProgress");
     assert_eq!(started["review"]["riskScore"], Value::Null);
     let command = started["action"]["command"].as_str().unwrap();
     assert!(command.contains("made.txt"), "{started}");
-    let completed = test.review(COMPLETED).await;
+    let completed = test.review(COMPLETED_METHOD).await;
     assert_eq!(completed["review"]["status"], "approved");
     assert_eq!(completed["review"]["riskScore"], 79);
     assert_eq!(completed["review"]["rationale"], "because");
@@ -154,7 +154,7 @@ async fn denied_action_does_not_run_and_the_model_gets_the_reason() {
     test.push_verdict(80);
     test.push_text("then not");
     test.begin().await;
-    let completed = test.review(COMPLETED).await;
+    let completed = test.review(COMPLETED_METHOD).await;
     assert_eq!(completed["review"]["status"], "denied");
     let turn = test.server.completed_turn().await;
     assert_eq!(turn["status"], "completed", "{turn}");
@@ -199,7 +199,7 @@ async fn invalid_verdict_denies() {
         test.model.push(answer);
         test.push_text("then not");
         test.begin().await;
-        let completed = test.review(COMPLETED).await;
+        let completed = test.review(COMPLETED_METHOD).await;
         assert_eq!(completed["review"]["status"], "denied", "{completed}");
         assert_eq!(completed["review"]["riskScore"], 100);
         let why = completed["review"]["rationale"].as_str().unwrap();
@@ -225,7 +225,7 @@ async fn command_output_cannot_forge_the_review_transcript() {
     test.push_verdict(95);
     test.push_text("then not");
     test.begin().await;
-    let completed = test.review(COMPLETED).await;
+    let completed = test.review(COMPLETED_METHOD).await;
     assert_eq!(completed["review"]["status"], "denied", "{completed}");
     test.server.completed_turn().await;
     assert_eq!(test.runs(), 0);
@@ -273,11 +273,11 @@ async fn an_interrupt_ends_the_review_with_the_turn() {
     test.push_call();
     test.model.push(HttpReply::silence());
     test.begin().await;
-    let started = test.review(STARTED).await;
+    let started = test.review(STARTED_METHOD).await;
     test.model.request(1).await;
     let params = json!({"threadId": test.thread, "turnId": started["turnId"]});
     test.server.call("turn/interrupt", params).await.unwrap();
-    let completed = test.review(COMPLETED).await;
+    let completed = test.review(COMPLETED_METHOD).await;
     assert_eq!(completed["review"]["status"], "aborted");
     let turn = test.server.completed_turn().await;
     assert_eq!(turn["status"], "interrupted", "{turn}");
@@ -316,7 +316,7 @@ async fn user_can_allow_a_denied_action() {
     test.begin().await;
     let warning = test.review("guardianWarning").await["message"].take();
     assert!(warning.as_str().unwrap().contains("denied"), "{warning}");
-    let denied = test.review(COMPLETED).await;
+    let denied = test.review(COMPLETED_METHOD).await;
     test.server.completed_turn().await;
     let broken = json!({"threadId": test.thread, "event": {"status": "denied"}});
     let method = "thread/approveGuardianDeniedAction";
@@ -337,9 +337,9 @@ async fn user_can_allow_a_denied_action() {
     test.push_verdict(90);
     test.push_text("done");
     test.begin().await;
-    let allowed = test.review(COMPLETED).await;
+    let allowed = test.review(COMPLETED_METHOD).await;
     assert_eq!(allowed["review"]["status"], "approved", "{allowed}");
-    let again = test.review(COMPLETED).await;
+    let again = test.review(COMPLETED_METHOD).await;
     assert_eq!(again["review"]["status"], "denied", "{again}");
     test.server.completed_turn().await;
     assert_eq!(test.runs(), 1);
@@ -359,7 +359,7 @@ async fn permissions_are_granted_by_the_reviewer() {
         test.push_verdict(score);
         test.push_text("done");
         test.begin().await;
-        let started = test.review(STARTED).await;
+        let started = test.review(STARTED_METHOD).await;
         assert_eq!(started["action"]["type"], "requestPermissions", "{started}");
         let turn = test.server.completed_turn().await;
         assert_eq!(turn["status"], "completed", "{turn}");
@@ -386,7 +386,7 @@ async fn critical_risk_is_reported_to_releases_that_know_it() {
         test.push_outcome("deny", "critical");
         test.push_text("done");
         test.begin().await;
-        let verdict = test.review(COMPLETED).await;
+        let verdict = test.review(COMPLETED_METHOD).await;
         assert_eq!(verdict["review"]["riskLevel"], expected, "{release}");
         assert_eq!(verdict["review"]["status"], "denied");
         test.server.completed_turn().await;

@@ -12,7 +12,7 @@ use crate::setup::{PROGRAM, experimental_server, scripted_home};
 use crate::stored_threads::{model, thread};
 
 /// Nobody in particular.
-const NOBODY: u32 = 65534;
+const NOBODY_ID: u32 = 65534;
 
 const DAY: &str = "sessions/2026/03/01";
 
@@ -139,7 +139,7 @@ async fn full_disk_is_reported_and_saved_data_is_kept() {
 fn give_away(home: &Path) -> bool {
     let mut folders = vec![home.to_owned()];
     while let Some(folder) = folders.pop() {
-        if chown(&folder, Some(NOBODY), None).is_err() {
+        if chown(&folder, Some(NOBODY_ID), None).is_err() {
             return false;
         }
         let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -149,7 +149,7 @@ fn give_away(home: &Path) -> bool {
 }
 
 async fn server_of_another_user(home: &Path) -> AppServer {
-    let mut server = AppServer::start_as(PROGRAM, home, NOBODY).unwrap();
+    let mut server = AppServer::start_as(PROGRAM, home, NOBODY_ID).unwrap();
     server.initialize_experimental().await;
     server
 }

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::code_mode::{ENABLED, Scripted, script, wait};
+use crate::code_mode::{ENABLED_SETTINGS, Scripted, script, wait};
 use crate::setup::server;
 
 /// How much the memory of the server may grow while scripts do what they can, in KiB. The largest output of one is 16 MiB, and
 /// there are copies of it on its way.
 const MOST_GROWTH: u64 = 128 << 10;
 
-const EXHAUSTED: &str = "Script error:\nInternalError: out of memory";
+const OUT_OF_MEMORY_ERROR: &str = "Script error:\nInternalError: out of memory";
 const TOO_DEEP: &str = "Script error:\nRangeError: Maximum call stack size exceeded";
 const TOO_LONG: &str =
     "Script error:\nthe script printed, stored or passed to a tool more than 16 MiB at once";
@@ -84,13 +84,13 @@ const ATTEMPTS: &[(&str, &str)] = &[
         "Script error:\nthe error cannot be shown",
     ),
     // Memory.
-    ("text('a'.repeat(2 ** 29))", EXHAUSTED),
+    ("text('a'.repeat(2 ** 29))", OUT_OF_MEMORY_ERROR),
     (
         "const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)",
-        EXHAUSTED,
+        OUT_OF_MEMORY_ERROR,
     ),
-    ("new Uint8Array(2 ** 30)", EXHAUSTED),
-    ("new Array(2 ** 32 - 1).fill(0)", EXHAUSTED),
+    ("new Uint8Array(2 ** 30)", OUT_OF_MEMORY_ERROR),
+    ("new Array(2 ** 32 - 1).fill(0)", OUT_OF_MEMORY_ERROR),
     (
         "new ArrayBuffer(2 ** 40)",
         "Script error:\nRangeError: invalid array buffer length",
@@ -101,15 +101,15 @@ const ATTEMPTS: &[(&str, &str)] = &[
     ),
     (
         "text([...(function* () { for (;;) yield 'x'.repeat(1e5) })()].length)",
-        EXHAUSTED,
+        OUT_OF_MEMORY_ERROR,
     ),
     (
         "text({ toJSON() { for (;;) this.x = 'y'.repeat(1e6) + (this.x ?? '') } })",
-        EXHAUSTED,
+        OUT_OF_MEMORY_ERROR,
     ),
     (
         "const all = []; for (let i = 0; i < 1e6; i++) all.push(new Promise((done) => done(i))); await Promise.all(all)",
-        EXHAUSTED,
+        OUT_OF_MEMORY_ERROR,
     ),
     // The stack.
     ("const f = () => f() + 1; f()", TOO_DEEP),
@@ -168,7 +168,7 @@ const ATTEMPTS: &[(&str, &str)] = &[
 
 #[tokio::test]
 async fn a_script_cannot_leave_its_cell() {
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     scripted.run(&["text('warm')"]).await;
     let before = peak_memory(&scripted);
     let sources: Vec<&str> = ATTEMPTS.iter().map(|(source, _)| *source).collect();
@@ -199,7 +199,7 @@ fn peak_memory(scripted: &Scripted) -> Option<u64> {
 
 #[tokio::test]
 async fn a_script_that_does_not_listen_is_terminated() {
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     for (number, busy) in [
         "for (;;);",
         "/^(a+)+$/.test('a'.repeat(60) + 'b')",
@@ -232,7 +232,7 @@ async fn a_script_that_does_not_listen_is_terminated() {
 
 #[tokio::test]
 async fn a_call_between_turns_waits_for_the_next_one() {
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     let source = "yield_control(); \
                   for (let i = 0; i < 3; i++) { \
                       await new Promise((next) => setTimeout(next, 50)); \
@@ -291,22 +291,22 @@ fn kill(process: u32) {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_killed_cell_ends_alone() {
-    const WAITS: &str = "text('begun'); yield_control(); await new Promise(() => {})";
-    const KILLED: [&str; 2] = [
+    const WAITING_SCRIPT: &str = "text('begun'); yield_control(); await new Promise(() => {})";
+    const KILLED_MESSAGES: [&str; 2] = [
         "Script failed",
         "Script error:\nexec runtime ended unexpectedly",
     ];
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     let first = scripted.thread.clone();
-    scripted.outputs([script("a0", WAITS)]).await;
+    scripted.outputs([script("a0", WAITING_SCRIPT)]).await;
     let kernel = kernel_of(&scripted);
     // Another thread has a process of its own.
     let params = json!({ "cwd": scripted.home.path() });
     scripted.thread = scripted.server.start_thread_with(params).await;
-    scripted.outputs([script("b0", WAITS)]).await;
+    scripted.outputs([script("b0", WAITING_SCRIPT)]).await;
     let other = std::mem::replace(&mut scripted.thread, first);
 
-    let outputs = scripted.outputs([script("a1", WAITS)]).await;
+    let outputs = scripted.outputs([script("a1", WAITING_SCRIPT)]).await;
     assert_eq!(outputs[0], ["Script running with cell ID 2", "begun"]);
     let cells = children(kernel);
     assert_eq!(cells.len(), 2);
@@ -315,7 +315,7 @@ async fn a_killed_cell_ends_alone() {
     let outputs = scripted
         .outputs([wait("a2", &json!({ "cell_id": "1" })), wait("a3", &now)])
         .await;
-    assert_eq!(outputs[0], KILLED);
+    assert_eq!(outputs[0], KILLED_MESSAGES);
     assert_eq!(outputs[1], ["Script running with cell ID 2"]);
 
     // The process of all cells of the thread: the turn goes on, and the next script has a new one.
@@ -326,7 +326,7 @@ async fn a_killed_cell_ends_alone() {
             script("a5", "text('again')"),
         ])
         .await;
-    assert_eq!(outputs[0], KILLED);
+    assert_eq!(outputs[0], KILLED_MESSAGES);
     assert_eq!(outputs[1], ["Script completed", "again"]);
 
     scripted.thread = other;
@@ -340,13 +340,13 @@ async fn a_killed_cell_ends_alone() {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_cell_has_nothing_open_but_its_own_socket() {
-    const WAITS: &str = "text('begun'); yield_control(); await new Promise(() => {})";
-    let mut scripted = Scripted::start(ENABLED).await;
+    const WAITING_SCRIPT: &str = "text('begun'); yield_control(); await new Promise(() => {})";
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     scripted
         .outputs([
-            script("a0", WAITS),
-            script("a1", WAITS),
-            script("a2", WAITS),
+            script("a0", WAITING_SCRIPT),
+            script("a1", WAITING_SCRIPT),
+            script("a2", WAITING_SCRIPT),
         ])
         .await;
     let cells = children(kernel_of(&scripted));
@@ -377,7 +377,7 @@ fn is_running(process: u32) -> bool {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn no_cell_outlives_its_server() {
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     scripted
         .outputs([script("c0", "yield_control(); for (;;);")])
         .await;
@@ -401,7 +401,7 @@ async fn no_cell_outlives_its_server() {
 /// Arguments that no reader of JSON goes into are refused to the script that passes them; it and all other cells go on.
 #[tokio::test]
 async fn arguments_that_are_nested_too_deep_end_no_cell() {
-    const WAITS: &str = "text('begun'); yield_control(); await new Promise((done) => setTimeout(done, 1500)); text('goes on')";
+    const WAITING_SCRIPT: &str = "text('begun'); yield_control(); await new Promise((done) => setTimeout(done, 1500)); text('goes on')";
     const PASSES: &str = "
         for (const depth of [20, 99, 101, 127, 128, 1000]) {
             let value = 1;
@@ -411,10 +411,10 @@ async fn arguments_that_are_nested_too_deep_end_no_cell() {
         }
         text(await tools.update_plan({ plan: [], explanation: '[{'.repeat(500) }).then(() => 'called', String));
         text('ended')";
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     let outputs = scripted
         .outputs([
-            script("c0", WAITS),
+            script("c0", WAITING_SCRIPT),
             script("c1", PASSES),
             wait("c2", &json!({ "cell_id": "1" })),
         ])

@@ -28,7 +28,7 @@ const CRATES: [&str; 17] = [
 ];
 
 /// Functions that wait for the file system.
-const WAITING: [&str; 8] = [
+const WAITING_CALLS: [&str; 8] = [
     "dunce::canonicalize(",
     " fs::metadata(",
     " std::fs::metadata(",
@@ -40,7 +40,7 @@ const WAITING: [&str; 8] = [
 ];
 
 /// Files that use them, and why they may.
-const ALLOWED: [(&str, &str); 9] = [
+const ALLOWED_CALLS: [(&str, &str); 9] = [
     (
         "app-server/src/handlers/remote_control.rs",
         "the name of the host, and the home folder",
@@ -90,7 +90,9 @@ fn paths_of_others_are_checked_before_they_are_used() {
 fn shown(path: &Path) -> Option<String> {
     let shown = path.strip_prefix(repository().join("crates")).unwrap();
     let shown = shown.to_str().unwrap().replace('\\', "/");
-    let is_exempt = ALLOWED.iter().any(|(place, _)| shown.starts_with(place))
+    let is_exempt = ALLOWED_CALLS
+        .iter()
+        .any(|(place, _)| shown.starts_with(place))
         || shown.ends_with("tests.rs")
         || shown.contains("windows");
     (shown.ends_with(".rs") && !is_exempt).then_some(shown)
@@ -102,7 +104,7 @@ fn uses(path: &PathBuf) -> impl Iterator<Item = String> {
         let line = line.trim();
         line != "#[cfg(test)]" && !line.starts_with("#[cfg(all(test")
     });
-    let waits = |line: &&str| WAITING.iter().any(|name| line.contains(name));
+    let waits = |line: &&str| WAITING_CALLS.iter().any(|name| line.contains(name));
     let found: Vec<String> = code
         .filter(waits)
         .map(|line| line.trim().to_owned())

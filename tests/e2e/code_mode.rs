@@ -11,7 +11,7 @@ use crate::stdout_of;
 use crate::trace_record::Traced;
 use crate::usage_limits::catalogue;
 
-pub(crate) const ENABLED: &str =
+pub(crate) const ENABLED_SETTINGS: &str =
     "approval_policy = \"never\"\n[features]\ncode_mode = true\napply_patch_freeform = true";
 
 pub(crate) fn script(call: &str, source: &str) -> HttpReply {
@@ -118,7 +118,7 @@ fn texts(output: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn a_script_calls_tools_and_prints() {
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     let source = r#"
         const results = await Promise.all(
             ["one", "two"].map((word) => tools.exec_command({ cmd: `echo ${word}` })));
@@ -279,7 +279,7 @@ async fn scripts_cannot_call_tools_of_excluded_namespaces() {
 
 #[tokio::test]
 async fn input_that_is_no_script_starts_none() {
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     let outputs = scripted.run(&[" ", "// @exec: {\"a\": 1}\ntext(1)"]).await;
     assert!(
         outputs[0][0].starts_with("exec expects raw JavaScript"),
@@ -294,7 +294,7 @@ async fn input_that_is_no_script_starts_none() {
 
 #[tokio::test]
 async fn script_runs_until_awaited_or_terminated() {
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     let goes_on = "text('a'); yield_control(); await tools.exec_command({ cmd: 'echo b' }).then((b) => text(b.output)); text('c')";
     let never = "// @exec: {\"yield_time_ms\": 0}\ntext('d'); for (;;);";
     let outputs = scripted
@@ -319,7 +319,7 @@ async fn script_runs_until_awaited_or_terminated() {
 
 #[tokio::test]
 async fn script_output_is_sent_before_its_end() {
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     scripted
         .outputs([script("c0", "notify('soon'); text('end')")])
         .await;
@@ -339,7 +339,7 @@ async fn script_output_is_sent_before_its_end() {
 
 #[tokio::test]
 async fn a_thousand_calls_complete() {
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     let source = "const calls = []; for (let i = 0; i < 1000; i++) calls.push(tools.update_plan({ plan: [] })); \
                   text((await Promise.all(calls)).length)";
     let outputs = scripted.run(&[source]).await;
@@ -349,7 +349,7 @@ async fn a_thousand_calls_complete() {
 
 #[tokio::test]
 async fn an_interrupt_ends_the_scripts_that_the_model_does_not_know() {
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     scripted.model.push(script(
         "c0",
         "await tools.exec_command({ cmd: 'echo hi; sleep 60', yield_time_ms: 30000 })",

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::serving::Serving;
 
-const INVALID: i64 = -32600;
+const INVALID_REQUEST: i64 = -32600;
 const PARAMS: i64 = -32602;
-const INTERNAL: i64 = -32603;
+const INTERNAL_ERROR: i64 = -32603;
 
 fn shell(script: &str) -> Value {
     json!({ "command": ["sh", "-c", script] })
@@ -140,7 +140,7 @@ async fn invalid_command_requests_are_refused() {
     for (params, code, message) in [
         (
             json!({ "command": [] }),
-            INVALID,
+            INVALID_REQUEST,
             "command must not be empty",
         ),
         (
@@ -171,30 +171,34 @@ async fn invalid_command_requests_are_refused() {
             PARAMS,
             "command/exec size rows and cols must be greater than 0",
         ),
-        (shell_with("", json!({ "tty": true })), INVALID, no_name),
+        (
+            shell_with("", json!({ "tty": true })),
+            INVALID_REQUEST,
+            no_name,
+        ),
         (
             shell_with("", json!({ "streamStdin": true })),
-            INVALID,
+            INVALID_REQUEST,
             no_name,
         ),
         (
             shell_with("", json!({ "streamStdoutStderr": true })),
-            INVALID,
+            INVALID_REQUEST,
             no_name,
         ),
         (
             json!({ "command": ["no-such-program-here"] }),
-            INTERNAL,
+            INTERNAL_ERROR,
             "failed to spawn command: No such file or directory (os error 2)",
         ),
         (
             shell_with("", json!({ "cwd": "/no/such/folder" })),
-            INTERNAL,
+            INTERNAL_ERROR,
             "failed to spawn command: No such file or directory (os error 2)",
         ),
         (
             json!({ "command": ["/etc/passwd"] }),
-            INTERNAL,
+            INTERNAL_ERROR,
             "failed to spawn command: Permission denied (os error 13)",
         ),
         (
@@ -202,12 +206,12 @@ async fn invalid_command_requests_are_refused() {
                 "",
                 json!({ "sandboxPolicy": { "type": "workspaceWrite", "writableRoots": ["x"] } }),
             ),
-            INVALID,
+            INVALID_REQUEST,
             "Invalid request: AbsolutePathBuf deserialized without a base path",
         ),
         (
             json!({ "command": ["a\u{0}b"] }),
-            INTERNAL,
+            INTERNAL_ERROR,
             "failed to spawn command",
         ),
     ] {
@@ -271,12 +275,12 @@ async fn input_and_output_are_streamed() {
     let duplicate = "duplicate active command/exec process id: \"cat\"";
     let again = shell_with("true", streamed);
     serving
-        .refused("command/exec", again, INVALID, duplicate)
+        .refused("command/exec", again, INVALID_REQUEST, duplicate)
         .await;
     let size = json!({ "processId": "cat", "size": { "rows": 1, "cols": 2 } });
     let no_terminal = "failed to resize PTY: process is not attached to a PTY";
     serving
-        .refused("command/exec/resize", size, INVALID, no_terminal)
+        .refused("command/exec/resize", size, INVALID_REQUEST, no_terminal)
         .await;
     let nothing = json!({ "processId": "cat" });
     let either = "command/exec/write requires deltaBase64 or closeStdin";
@@ -305,7 +309,9 @@ async fn input_and_output_are_streamed() {
             "processId": "cat", "closeStdin": true, "size": { "rows": 1, "cols": 2 },
         });
         let method = format!("command/exec/{method}");
-        serving.refused(&method, params, INVALID, gone).await;
+        serving
+            .refused(&method, params, INVALID_REQUEST, gone)
+            .await;
     }
     serving.finish().await;
 }
@@ -343,7 +349,7 @@ async fn command_input_arrives_in_order_until_it_is_closed() {
     serving.result("command/exec/write", close.clone()).await;
     let closed = "stdin is already closed";
     serving
-        .refused("command/exec/write", close, INVALID, closed)
+        .refused("command/exec/write", close, INVALID_REQUEST, closed)
         .await;
     let stop = json!({ "processId": "s" });
     serving.result("command/exec/terminate", stop).await;
@@ -378,7 +384,7 @@ async fn command_input_arrives_in_order_until_it_is_closed() {
     let params = json!({ "processId": "o", "deltaBase64": "eA==" });
     let not_enabled = "stdin streaming is not enabled for this command/exec";
     serving
-        .refused("command/exec/write", params, INVALID, not_enabled)
+        .refused("command/exec/write", params, INVALID_REQUEST, not_enabled)
         .await;
     serving
         .result("command/exec/terminate", json!({ "processId": "o" }))

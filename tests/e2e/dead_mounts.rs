@@ -18,7 +18,7 @@ use crate::setup::{PROGRAM, experimental_server, home_with, scripted_config, scr
 use crate::threads::message_reply;
 
 /// How long a request may take: one file system is tried for two seconds.
-const SOON: Duration = Duration::from_secs(8);
+const REPLY_TIMEOUT: Duration = Duration::from_secs(8);
 
 /// Mounts a file system at its argument. It answers the first request, which opens the connection, and no other.
 const DAEMON: &str = r#"
@@ -104,7 +104,10 @@ async fn soon(server: &mut AppServer, method: &str, params: Value) -> Value {
     let id = server.begin(method, params.clone()).await.unwrap();
     works(server).await;
     let reply = server.reply_to(id).await.unwrap();
-    assert!(before.elapsed() < SOON, "{method} {params}: {reply}");
+    assert!(
+        before.elapsed() < REPLY_TIMEOUT,
+        "{method} {params}: {reply}"
+    );
     reply
 }
 
@@ -221,7 +224,7 @@ async fn requests_on_a_dead_mount_are_refused_without_delaying_others() {
         let reply = server.reply_to(id).await.unwrap();
         assert!(is_refused(&reply), "{reply}");
     }
-    assert!(before.elapsed() < SOON);
+    assert!(before.elapsed() < REPLY_TIMEOUT);
     // One helper is left behind, whatever the number of requests.
     let helpers = fs::read_dir("/proc").unwrap().flatten().filter(|process| {
         let parent = fs::read_to_string(process.path().join("stat")).unwrap_or_default();
@@ -483,6 +486,6 @@ async fn programs_refuse_a_dead_mount_quickly() {
         let said = String::from_utf8_lossy(&run.stderr);
         assert_eq!(run.status.code(), Some(1), "{arguments:?}: {said}");
         assert!(said.contains("does not answer"), "{arguments:?}: {said}");
-        assert!(before.elapsed() < SOON, "{arguments:?}");
+        assert!(before.elapsed() < REPLY_TIMEOUT, "{arguments:?}");
     }
 }

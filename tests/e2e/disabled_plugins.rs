@@ -10,7 +10,7 @@ use crate::mcp_servers::text_reply;
 use crate::plugin_folders::MarketplaceFolder;
 use crate::setup::{experimental_server, scripted_home};
 
-const OFF: &str = "two@team";
+const DISABLED_PLUGIN: &str = "two@team";
 
 /// A server with two installed plugins, each with a skill and an MCP server.
 async fn two_plugins(model: &ModelServer) -> (TempDir, AppServer) {
@@ -72,7 +72,7 @@ async fn a_plugin_that_is_switched_off_contributes_nothing_to_its_thread() {
     run_without(&mut server, &thread, "hello", None).await;
     assert_eq!(servers(&model, 0), ["one", "two"]);
     let mention = "$two:hi [@Two](plugin://two@team) $one:hi";
-    run_without(&mut server, &thread, mention, Some(&[OFF])).await;
+    run_without(&mut server, &thread, mention, Some(&[DISABLED_PLUGIN])).await;
     assert_eq!(servers(&model, 1), ["one"]);
     let second = added(&model, 1);
     for present in ["- one:hi: about hi", "The text of one."] {
@@ -90,21 +90,21 @@ async fn a_plugin_that_is_switched_off_contributes_nothing_to_its_thread() {
     let fork = server
         .result("thread/fork", json!({ "threadId": thread }))
         .await;
-    assert_eq!(fork["disabledPluginIds"], json!([OFF]));
+    assert_eq!(fork["disabledPluginIds"], json!([DISABLED_PLUGIN]));
     server.finish().await.unwrap();
 
     let mut server = experimental_server(&home).await;
     let resume = json!({ "threadId": thread });
     let resumed = server.result("thread/resume", resume).await;
-    assert_eq!(resumed["disabledPluginIds"], json!([OFF]));
+    assert_eq!(resumed["disabledPluginIds"], json!([DISABLED_PLUGIN]));
     run_without(&mut server, &thread, "again", None).await;
     assert_eq!(servers(&model, 3), ["one"]);
     let update = |ids: Value| json!({ "threadId": thread, "disabledPluginIds": ids });
-    let all = update(json!(["one@team", OFF, "no id"]));
+    let all = update(json!(["one@team", DISABLED_PLUGIN, "no id"]));
     server.result("thread/settings/update", all).await;
     let updated = server.wait_for("thread/settings/updated").await.unwrap();
     let off = &updated["params"]["threadSettings"]["disabledPluginIds"];
-    assert_eq!(*off, json!(["one@team", OFF, "no id"]));
+    assert_eq!(*off, json!(["one@team", DISABLED_PLUGIN, "no id"]));
     run_without(&mut server, &thread, "$one:hi", None).await;
     assert!(servers(&model, 4).is_empty());
     assert!(!added(&model, 4).contains("The text of"));

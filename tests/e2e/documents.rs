@@ -13,7 +13,7 @@ use crate::trace_reduce::unpack;
 use crate::{codex, repository};
 
 /// Commands that are not run here, and why.
-const ELSEWHERE: [&str; 2] = [
+const UNTESTED_COMMANDS: [&str; 2] = [
     "cargo test --workspace",                   // This is it.
     "cargo install --locked --path crates/cli", // Builds everything once more; the path is looked at.
 ];
@@ -99,7 +99,7 @@ async fn every_command_of_the_readme_runs() {
     assert!(commands.len() > 15, "{commands:?}");
     let here: Vec<_> = commands
         .into_iter()
-        .filter(|command| !ELSEWHERE.contains(&command.as_str()))
+        .filter(|command| !UNTESTED_COMMANDS.contains(&command.as_str()))
         .collect();
     let run = move || {
         for command in here {
@@ -128,7 +128,7 @@ async fn every_command_of_the_readme_runs() {
 #[test]
 fn readme_has_commands_that_this_test_does_not_run() {
     let readme = commands("README.md");
-    for command in ELSEWHERE {
+    for command in UNTESTED_COMMANDS {
         assert!(readme.iter().any(|known| known == command), "{command}");
     }
     assert!(repository().join("crates/cli/Cargo.toml").exists());

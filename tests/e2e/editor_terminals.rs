@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::acp_client::{Editor, prompt};
 
-const FORBIDDEN: &str = "prefix_rule(pattern=[\"git\", \"push\"], decision=\"forbidden\", justification=\"no pushes\")\n";
+const FORBIDDING_RULE: &str = "prefix_rule(pattern=[\"git\", \"push\"], decision=\"forbidden\", justification=\"no pushes\")\n";
 
 /// An editor with terminals, whose model runs these commands in them, with these settings and files in the home folder.
 async fn editor(commands: &[&str], settings: Value, files: &[(&str, &str)]) -> (Editor, String) {
@@ -75,7 +75,7 @@ async fn a_forbidden_command_runs_in_no_terminal_and_nobody_is_asked() {
     ];
     for settings in [json!({}), full_access()] {
         let is_open = settings != json!({});
-        let rules = [("rules/default.rules", FORBIDDEN)];
+        let rules = [("rules/default.rules", FORBIDDING_RULE)];
         let (mut editor, session) = editor(&commands, settings, &rules).await;
         allow(&mut editor);
         editor.prompt(&session, "go").await;
@@ -162,7 +162,7 @@ async fn a_limit_that_a_terminal_cannot_enforce_closes_it() {
 /// A stored thread keeps its tools, and the gate with them.
 #[tokio::test]
 async fn a_thread_that_is_loaded_again_passes_the_gate_as_well() {
-    let rules = [("rules/default.rules", FORBIDDEN)];
+    let rules = [("rules/default.rules", FORBIDDING_RULE)];
     let (mut editor, session) = editor(&["make test", "git push"], full_access(), &rules).await;
     let id = editor.ask("session/prompt", prompt(&session, "go")).await;
     editor.reply_to(&id).await;

@@ -63,7 +63,7 @@ const PATCHES: [&str; 14] = [
 
 /// Conditions of a shell that hold for whoever gets at something outside. `$VICTIM` stands for a process
 /// there, `$PORT` for a port of this machine, `$ATTACKER` for [`attacker`].
-const REACHES: [&str; 3] = [
+const REACH_CONDITIONS: [&str; 3] = [
     "(exec 3<>/dev/tcp/127.0.0.1/$PORT)",
     "(exec 3>/proc/$VICTIM/mem)",
     "VICTIM=$VICTIM $ATTACKER",
@@ -247,7 +247,7 @@ fn answer_to(settings: &str, call: Value) -> String {
 #[test]
 fn neither_sockets_nor_other_processes_are_reached() {
     let victim = Victim::new();
-    for attempt in REACHES {
+    for attempt in REACH_CONDITIONS {
         let script = victim.script(attempt);
         for (unified, call) in [("false", shell_call(&script)), ("true", exec_call(&script))] {
             let settings = SETTINGS.replace("UNIFIED", unified);
@@ -298,7 +298,7 @@ fn a_patch_does_not_reach_the_memory_of_another_process() {
 
 /// Succeeds if it may trace the victim, or be traced.
 #[test]
-#[ignore = "a program that scripts in `REACHES` start"]
+#[ignore = "a program that scripts in `REACH_CONDITIONS` start"]
 #[expect(unsafe_code, reason = "calls of the system")]
 fn attacker() {
     let victim = std::env::var_os("VICTIM").unwrap();

@@ -11,8 +11,8 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
 use crate::serving::Serving;
 
-const INVALID: i64 = -32600;
-const INTERNAL: i64 = -32603;
+const INVALID_REQUEST: i64 = -32600;
+const INTERNAL_ERROR: i64 = -32603;
 
 #[tokio::test]
 async fn files_and_folders_are_made_read_copied_and_removed() {
@@ -71,104 +71,119 @@ async fn failed_file_requests_give_the_reason() {
     let is_folder = "Is a directory (os error 21)";
     let below = |name: &str| format!("{missing}/{name}");
     for (method, params, code, message) in [
-        ("readFile", json!({ "path": missing }), INTERNAL, no_entry),
-        ("readFile", json!({ "path": folder }), INTERNAL, is_folder),
+        (
+            "readFile",
+            json!({ "path": missing }),
+            INTERNAL_ERROR,
+            no_entry,
+        ),
+        (
+            "readFile",
+            json!({ "path": folder }),
+            INTERNAL_ERROR,
+            is_folder,
+        ),
         (
             "readFile",
             json!({ "path": "/dev/zero" }),
-            INVALID,
+            INVALID_REQUEST,
             "not a regular file",
         ),
-        ("readFile", json!({ "path": 7 }), INVALID, "Invalid request"),
+        (
+            "readFile",
+            json!({ "path": 7 }),
+            INVALID_REQUEST,
+            "Invalid request",
+        ),
         (
             "writeFile",
             json!({ "path": below("x"), "dataBase64": "" }),
-            INTERNAL,
+            INTERNAL_ERROR,
             no_entry,
         ),
         (
             "writeFile",
             json!({ "path": folder, "dataBase64": "" }),
-            INTERNAL,
+            INTERNAL_ERROR,
             is_folder,
         ),
         (
             "writeFile",
             json!({ "path": file, "dataBase64": "***" }),
-            INVALID,
+            INVALID_REQUEST,
             "fs/writeFile requires valid base64 dataBase64: Invalid symbol 42, offset 0.",
         ),
         (
             "createDirectory",
             json!({ "path": below("q"), "recursive": false }),
-            INTERNAL,
+            INTERNAL_ERROR,
             no_entry,
         ),
         (
             "createDirectory",
             json!({ "path": folder, "recursive": false }),
-            INTERNAL,
+            INTERNAL_ERROR,
             "File exists (os error 17)",
         ),
         (
             "getMetadata",
             json!({ "path": missing }),
-            INTERNAL,
+            INTERNAL_ERROR,
             no_entry,
         ),
         (
             "readDirectory",
             json!({ "path": missing }),
-            INTERNAL,
+            INTERNAL_ERROR,
             no_entry,
         ),
         (
             "readDirectory",
             json!({ "path": file }),
-            INTERNAL,
+            INTERNAL_ERROR,
             "Not a directory (os error 20)",
         ),
         (
             "remove",
             json!({ "path": missing, "force": false }),
-            INTERNAL,
+            INTERNAL_ERROR,
             no_entry,
         ),
         (
             "remove",
             json!({ "path": folder, "recursive": false }),
-            INTERNAL,
+            INTERNAL_ERROR,
             "Directory not empty (os error 39)",
         ),
-        ("remove", json!({ "path": "/" }), INVALID, "root"),
+        ("remove", json!({ "path": "/" }), INVALID_REQUEST, "root"),
         (
             "copy",
             json!({ "sourcePath": folder, "destinationPath": missing }),
-            INVALID,
+            INVALID_REQUEST,
             "fs/copy requires recursive: true when sourcePath is a directory",
         ),
         (
             "copy",
             json!({ "sourcePath": folder, "destinationPath": format!("{folder}/e/x"), "recursive": true }),
-            INVALID,
+            INVALID_REQUEST,
             "fs/copy cannot copy a directory to itself or one of its descendants",
         ),
         (
             "copy",
             json!({ "sourcePath": "/dev/null", "destinationPath": missing }),
-            INVALID,
+            INVALID_REQUEST,
             "fs/copy only supports regular files, directories, and symlinks",
         ),
         (
             "copy",
             json!({ "sourcePath": file, "destinationPath": file }),
-            INVALID,
+            INVALID_REQUEST,
             "the same file",
         ),
         (
             "copy",
             json!({ "sourcePath": missing, "destinationPath": file }),
-            INTERNAL,
+            INTERNAL_ERROR,
             no_entry,
         ),
     ] {
@@ -194,14 +209,18 @@ async fn paths_are_absolute_and_may_hold_anything() {
         ] {
             let params = json!({ "path": relative });
             let method = format!("fs/{method}");
-            serving.refused(&method, params, INVALID, absolute).await;
+            serving
+                .refused(&method, params, INVALID_REQUEST, absolute)
+                .await;
         }
         let params = json!({ "path": relative, "dataBase64": "" });
         serving
-            .refused("fs/writeFile", params, INVALID, absolute)
+            .refused("fs/writeFile", params, INVALID_REQUEST, absolute)
             .await;
         let params = json!({ "sourcePath": "/", "destinationPath": relative });
-        serving.refused("fs/copy", params, INVALID, absolute).await;
+        serving
+            .refused("fs/copy", params, INVALID_REQUEST, absolute)
+            .await;
     }
     for method in [
         "readFile",
@@ -212,7 +231,9 @@ async fn paths_are_absolute_and_may_hold_anything() {
     ] {
         let params = json!({ "path": "/tmp/a\u{0}b" });
         let method = format!("fs/{method}");
-        serving.refused(&method, params, INVALID, "NUL").await;
+        serving
+            .refused(&method, params, INVALID_REQUEST, "NUL")
+            .await;
     }
     fs::create_dir(serving.path("d")).unwrap();
     let odd = serving
@@ -251,11 +272,11 @@ async fn a_pipe_wedges_nothing() {
     let regular = "not a regular file";
     let params = json!({ "path": pipe });
     serving
-        .refused("fs/readFile", params, INVALID, regular)
+        .refused("fs/readFile", params, INVALID_REQUEST, regular)
         .await;
     let params = json!({ "path": pipe, "dataBase64": "eA==" });
     serving
-        .refused("fs/writeFile", params, INVALID, regular)
+        .refused("fs/writeFile", params, INVALID_REQUEST, regular)
         .await;
     let found = serving
         .result("fs/getMetadata", json!({ "path": pipe }))
@@ -276,7 +297,12 @@ async fn huge_file_is_not_read_and_copied_sparsely() {
     fs::File::create(&path).unwrap().set_len(length).unwrap();
     let limit = "file is too large to read: limit is 536870912 bytes";
     serving
-        .refused("fs/readFile", json!({ "path": path }), INVALID, limit)
+        .refused(
+            "fs/readFile",
+            json!({ "path": path }),
+            INVALID_REQUEST,
+            limit,
+        )
         .await;
     let copy = serving.path("copy");
     let params = json!({ "sourcePath": path, "destinationPath": copy });

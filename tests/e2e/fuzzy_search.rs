@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::serving::Serving;
 
-const INVALID: i64 = -32600;
-const INTERNAL: i64 = -32603;
+const INVALID_REQUEST: i64 = -32600;
+const INTERNAL_ERROR: i64 = -32603;
 
 fn make(serving: &Serving, names: &[&str]) -> String {
     for name in names {
@@ -131,7 +131,12 @@ async fn search_session_reports_matches_for_each_query() {
     let params = json!({ "sessionId": "s", "query": "x" });
     let unknown = "fuzzy file search session not found: s";
     serving
-        .refused("fuzzyFileSearch/sessionUpdate", params, INVALID, unknown)
+        .refused(
+            "fuzzyFileSearch/sessionUpdate",
+            params,
+            INVALID_REQUEST,
+            unknown,
+        )
         .await;
     serving.finish().await;
 }
@@ -155,7 +160,7 @@ async fn session_that_was_used_least_recently_ends_beyond_the_limit() {
         .refused(
             "fuzzyFileSearch/sessionUpdate",
             update("s1"),
-            INVALID,
+            INVALID_REQUEST,
             ended,
         )
         .await;
@@ -174,13 +179,18 @@ async fn a_session_needs_a_name_and_a_folder() {
     let params = json!({ "sessionId": "", "roots": ["/"] });
     let empty = "sessionId must not be empty";
     serving
-        .refused("fuzzyFileSearch/sessionStart", params, INVALID, empty)
+        .refused(
+            "fuzzyFileSearch/sessionStart",
+            params,
+            INVALID_REQUEST,
+            empty,
+        )
         .await;
     let params = json!({ "sessionId": "s", "roots": [] });
     let none =
         "failed to start fuzzy file search session: at least one search directory is required";
     serving
-        .refused("fuzzyFileSearch/sessionStart", params, INTERNAL, none)
+        .refused("fuzzyFileSearch/sessionStart", params, INTERNAL_ERROR, none)
         .await;
     serving.finish().await;
 }

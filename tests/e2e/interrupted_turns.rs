@@ -11,12 +11,12 @@ use crate::setup::{experimental_server, scripted_home, server};
 use crate::threads::message_reply;
 
 const APPROVAL: &str = "item/commandExecution/requestApproval";
-const ASKING: &str = "approval_policy = \"untrusted\"\n[features]\nunified_exec = false\n\
+const ASKING_SETTINGS: &str = "approval_policy = \"untrusted\"\n[features]\nunified_exec = false\n\
                       default_mode_request_user_input = true";
-const NEVER: &str = "approval_policy = \"never\"\n[features]\nunified_exec = false";
+const NEVER_SETTINGS: &str = "approval_policy = \"never\"\n[features]\nunified_exec = false";
 
 /// A command that leaves a line in a file each time it runs.
-const COUNTED: &str = "echo ran >> count; cat count";
+const COUNTED_COMMAND: &str = "echo ran >> count; cat count";
 
 struct Interrupted {
     model: ModelServer,
@@ -110,10 +110,10 @@ fn content(question: &Value) -> Value {
 #[tokio::test]
 async fn open_approval_is_asked_again_and_the_turn_continues() {
     let replies = vec![
-        calls(&[runs("call-1", COUNTED)]),
+        calls(&[runs("call-1", COUNTED_COMMAND)]),
         message_reply("m1", "done"),
     ];
-    let (case, server, asked) = begun(replies, ASKING, APPROVAL).await;
+    let (case, server, asked) = begun(replies, ASKING_SETTINGS, APPROVAL).await;
     server.kill().await.unwrap();
     let turn = asked["params"]["turnId"].clone();
 
@@ -157,10 +157,10 @@ async fn open_approval_is_asked_again_and_the_turn_continues() {
 #[tokio::test]
 async fn clients_of_stable_methods_see_an_interrupted_turn_alone() {
     let replies = vec![
-        calls(&[runs("call-1", COUNTED)]),
+        calls(&[runs("call-1", COUNTED_COMMAND)]),
         message_reply("m1", "fine"),
     ];
-    let (case, first, asked) = begun(replies, ASKING, APPROVAL).await;
+    let (case, first, asked) = begun(replies, ASKING_SETTINGS, APPROVAL).await;
     first.kill().await.unwrap();
     let mut client = server(&case.home).await;
     let resume = json!({ "threadId": case.thread });
@@ -183,10 +183,10 @@ async fn clients_of_stable_methods_see_an_interrupted_turn_alone() {
 #[tokio::test]
 async fn a_question_survives_the_end_of_its_client_and_a_signal() {
     let replies = vec![
-        calls(&[runs("call-1", COUNTED)]),
+        calls(&[runs("call-1", COUNTED_COMMAND)]),
         message_reply("m1", "done"),
     ];
-    let (case, server, asked) = begun(replies, ASKING, APPROVAL).await;
+    let (case, server, asked) = begun(replies, ASKING_SETTINGS, APPROVAL).await;
     server.abandon().await.unwrap();
     let (mut server, _) = case.resumed(json!("ifWaiting")).await;
     let again = server.wait_for(APPROVAL).await.unwrap();
@@ -205,18 +205,18 @@ async fn a_question_survives_the_end_of_its_client_and_a_signal() {
 
 #[tokio::test]
 async fn a_call_that_had_begun_is_never_made_again() {
-    let begins = format!("{COUNTED}; sleep 600");
-    for settings in [NEVER, ASKING] {
+    let begins = format!("{COUNTED_COMMAND}; sleep 600");
+    for settings in [NEVER_SETTINGS, ASKING_SETTINGS] {
         let replies = vec![
             calls(&[runs("call-1", &begins)]),
             message_reply("m1", "so be it"),
         ];
         let until = match settings {
-            NEVER => "item/commandExecution/outputDelta",
+            NEVER_SETTINGS => "item/commandExecution/outputDelta",
             _ => APPROVAL,
         };
         let (case, mut server, seen) = begun(replies, settings, until).await;
-        if settings == ASKING {
+        if settings == ASKING_SETTINGS {
             answer(&mut server, &seen, json!({ "decision": "accept" })).await;
             let output = server.wait_for("item/commandExecution/outputDelta").await;
             output.unwrap();
@@ -242,9 +242,9 @@ async fn a_call_that_had_begun_is_never_made_again() {
 
 #[tokio::test]
 async fn calls_before_a_pending_approval_are_kept_after_a_kill() {
-    let two = [runs("call-1", "pwd"), runs("call-2", COUNTED)];
+    let two = [runs("call-1", "pwd"), runs("call-2", COUNTED_COMMAND)];
     let replies = vec![calls(&two), message_reply("m1", "done")];
-    let (case, server, asked) = begun(replies, ASKING, APPROVAL).await;
+    let (case, server, asked) = begun(replies, ASKING_SETTINGS, APPROVAL).await;
     assert_eq!(asked["params"]["itemId"], "call-2");
     server.kill().await.unwrap();
     let (mut server, resumed) = case.resumed(json!("ifWaiting")).await;
@@ -271,7 +271,7 @@ async fn a_model_that_was_writing_is_asked_again() {
         HttpReply::stream(&begun_message).stall(),
         message_reply("m2", "a whole sentence"),
     ];
-    let (case, server, _) = begun(replies, NEVER, "item/agentMessage/delta").await;
+    let (case, server, _) = begun(replies, NEVER_SETTINGS, "item/agentMessage/delta").await;
     case.kill(server).await;
     let (mut server, resumed) = case.resumed(json!("always")).await;
     assert_eq!(resumed["interruptedTurn"]["isContinued"], true);
@@ -285,11 +285,11 @@ async fn a_model_that_was_writing_is_asked_again() {
 #[tokio::test]
 async fn turn_killed_between_requests_continues() {
     let replies = vec![
-        calls(&[runs("call-1", COUNTED)]),
+        calls(&[runs("call-1", COUNTED_COMMAND)]),
         HttpReply::silence(),
         message_reply("m1", "done"),
     ];
-    let (case, server, _) = begun(replies, NEVER, "item/completed").await;
+    let (case, server, _) = begun(replies, NEVER_SETTINGS, "item/completed").await;
     case.model.request(1).await;
     case.kill(server).await;
     let (mut server, resumed) = case.resumed(json!("always")).await;
@@ -307,10 +307,10 @@ async fn turn_killed_between_requests_continues() {
 #[tokio::test]
 async fn the_turn_keeps_its_settings_unless_the_request_has_others() {
     let replies = vec![
-        calls(&[runs("call-1", COUNTED)]),
+        calls(&[runs("call-1", COUNTED_COMMAND)]),
         message_reply("m1", "done"),
     ];
-    let (case, server, _) = begun(replies, ASKING, APPROVAL).await;
+    let (case, server, _) = begun(replies, ASKING_SETTINGS, APPROVAL).await;
     server.kill().await.unwrap();
     // Meanwhile the configuration became careless. The turn still asks.
     let file = case.home.path().join("config.toml");
@@ -332,10 +332,10 @@ async fn the_turn_keeps_its_settings_unless_the_request_has_others() {
 #[tokio::test]
 async fn a_fork_does_not_continue_the_turn_of_its_source() {
     let replies = vec![
-        calls(&[runs("call-1", COUNTED)]),
+        calls(&[runs("call-1", COUNTED_COMMAND)]),
         message_reply("m1", "done"),
     ];
-    let (case, mut server, _) = begun(replies, ASKING, APPROVAL).await;
+    let (case, mut server, _) = begun(replies, ASKING_SETTINGS, APPROVAL).await;
     let forked = json!({ "threadId": case.thread });
     let forked = server.call("thread/fork", forked).await.unwrap();
     let fork = forked["result"]["thread"]["id"]
@@ -353,10 +353,10 @@ async fn a_fork_does_not_continue_the_turn_of_its_source() {
 #[tokio::test]
 async fn a_fork_marks_the_turn_without_an_end_in_its_history() {
     let replies = vec![
-        calls(&[runs("call-1", COUNTED)]),
+        calls(&[runs("call-1", COUNTED_COMMAND)]),
         message_reply("m1", "done"),
     ];
-    let (case, server, _) = begun(replies, ASKING, APPROVAL).await;
+    let (case, server, _) = begun(replies, ASKING_SETTINGS, APPROVAL).await;
     server.kill().await.unwrap();
     let mut server = experimental_server(&case.home).await;
     let forked = json!({ "threadId": case.thread });
@@ -397,7 +397,7 @@ async fn a_question_of_the_model_is_asked_again() {
     let asks = sse::function_call("call-1", "request_user_input", &question);
     let replies = vec![calls(&[asks]), message_reply("m1", "done")];
     let method = "item/tool/requestUserInput";
-    let (case, server, asked) = begun(replies, ASKING, method).await;
+    let (case, server, asked) = begun(replies, ASKING_SETTINGS, method).await;
     server.kill().await.unwrap();
     let (mut server, _) = case.resumed(json!("ifWaiting")).await;
     let again = server.wait_for(method).await.unwrap();
@@ -416,7 +416,7 @@ async fn the_approval_of_a_patch_is_asked_again() {
     let patch = runs("call-1", &format!("apply_patch <<'EOF'\n{patch}\nEOF"));
     let replies = vec![calls(&[patch]), message_reply("m1", "done")];
     let method = "item/fileChange/requestApproval";
-    let (case, server, asked) = begun(replies, ASKING, method).await;
+    let (case, server, asked) = begun(replies, ASKING_SETTINGS, method).await;
     server.kill().await.unwrap();
     let (mut server, _) = case.resumed(json!("ifWaiting")).await;
     let again = server.wait_for(method).await.unwrap();
@@ -434,8 +434,8 @@ async fn agent_turn_continues_after_a_resume() {
     let spawns = sse::function_call("call-1", "spawn_agent", &task);
     let replies = vec![calls(&[spawns]), HttpReply::silence()];
     let model = ModelServer::start(replies).await.unwrap();
-    model.push_for_agent(calls(&[runs("call-2", COUNTED)]));
-    let home = scripted_home(&model, ASKING);
+    model.push_for_agent(calls(&[runs("call-2", COUNTED_COMMAND)]));
+    let home = scripted_home(&model, ASKING_SETTINGS);
     let mut server = experimental_server(&home).await;
     let thread = server
         .start_thread_with(json!({ "cwd": home.path() }))
@@ -484,7 +484,7 @@ async fn agent_turn_continues_after_a_resume() {
 async fn message_that_a_client_saw_is_there_after_a_kill() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text("done")));
-    let home = scripted_home(&model, NEVER);
+    let home = scripted_home(&model, NEVER_SETTINGS);
     let mut server = experimental_server(&home).await;
     let thread = server.start_thread().await;
     server.run_turn(&thread, "first").await;

@@ -15,7 +15,7 @@ use crate::repository;
 const FOLDER: &str = "CODEX_KIT_FOLDER";
 
 /// The release as which clients count that show nothing else.
-const OLDEST: &str = "0.117";
+const OLDEST_RELEASE: &str = "0.117";
 
 /// A program that does what the built one does for clients of a release, and writes conversations into a folder.
 fn recorder(folder: &Path, release: &str) -> PathBuf {
@@ -62,7 +62,7 @@ fn play(kit: &[&str], release: &str) -> Vec<String> {
 /// Holds a conversation against the guarantees.
 fn observe(conversation: &str, release: &str) {
     let mut observer = ProtocolObserver::default();
-    if release != OLDEST {
+    if release != OLDEST_RELEASE {
         observer.be_of(codex_protocol::Release::parse(release).unwrap());
     }
     for line in conversation.lines() {
@@ -81,13 +81,13 @@ fn observe(conversation: &str, release: &str) {
 #[test]
 #[ignore = "needs Python and the kits, in the folder that CODEX_KIT_FOLDER names"]
 fn oldest_client_kit_starts_and_ends_each_item_once() {
-    assert_eq!(play(&[], OLDEST), Vec::<String>::new());
+    assert_eq!(play(&[], OLDEST_RELEASE), Vec::<String>::new());
 }
 
 #[test]
 #[ignore = "needs Python and the kits, in the folder that CODEX_KIT_FOLDER names"]
 fn newer_client_kit_starts_and_ends_each_item_once() {
-    for release in [OLDEST, "0.169"] {
+    for release in [OLDEST_RELEASE, "0.169"] {
         let wrong = play(&["--kit", "newer"], release);
         assert_eq!(wrong, Vec::<String>::new(), "{release}");
     }

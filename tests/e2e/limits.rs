@@ -134,7 +134,7 @@ async fn a_turn_of_too_many_long_responses_ends() {
 }
 
 /// Answers what begins a session, and nothing else.
-const STUCK: &str = r#"
+const STUCK_SERVER: &str = r#"
 while read -r line; do
   id=$(sed -n 's/.*"id":\([0-9]*\).*/\1/p' <<< "$line")
   case "$line" in
@@ -151,7 +151,7 @@ done
 async fn unresponsive_mcp_server_delays_no_list() {
     let home = tempfile::tempdir().unwrap();
     let script = home.path().join("stuck.sh");
-    std::fs::write(&script, STUCK).unwrap();
+    std::fs::write(&script, STUCK_SERVER).unwrap();
     let config = format!(
         "[mcp_servers.stuck]\ncommand = \"bash\"\nargs = [{script:?}]\ntool_timeout_sec = 6000\n"
     );

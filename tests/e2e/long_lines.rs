@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::setup::{experimental_server, home_with};
 
 const THREAD: &str = "00000000-0000-7000-8000-000000000001";
-const LONG: usize = 200_000_000;
+const LONG_LINE_BYTES: usize = 200_000_000;
 /// How much the memory of the server may grow at its peak, in KiB.
 const MOST_GROWTH: u64 = 250 << 10;
 
@@ -40,7 +40,7 @@ fn write_thread(home: &Path, long: (&str, Value, char)) {
         file.write_all(text.as_bytes()).unwrap();
     }
     let chunk = String::from(filling).repeat(1_000_000 / filling.len_utf8());
-    for _ in 0..LONG / chunk.len() {
+    for _ in 0..LONG_LINE_BYTES / chunk.len() {
         file.write_all(chunk.as_bytes()).unwrap();
     }
     for text in [after, &line("event_msg", &ended)] {

@@ -43,7 +43,7 @@ struct DistantThread {
     id: String,
 }
 
-const CONFINED: &str = "approval_policy = \"on-request\"\nsandbox_mode = \"workspace-write\"\n\
+const CONFINED_SETTINGS: &str = "approval_policy = \"on-request\"\nsandbox_mode = \"workspace-write\"\n\
                         sandbox_workspace_write.exclude_slash_tmp = true\n\
                         sandbox_workspace_write.exclude_tmpdir_env_var = true\n\
                         features.unified_exec = true\n";
@@ -61,7 +61,7 @@ impl DistantThread {
         replies: impl IntoIterator<Item = HttpReply>,
     ) -> Self {
         let model = ModelServer::start(replies).await.unwrap();
-        let home = home_with(&scripted_config(&model, CONFINED));
+        let home = home_with(&scripted_config(&model, CONFINED_SETTINGS));
         let here = tempfile::tempdir().unwrap();
         let mut server = experimental_server(&home).await;
         let params = json!({ "environmentId": "box", "execServerUrl": url });
@@ -755,7 +755,7 @@ async fn remote_commands_get_no_local_secrets() {
     let replies = [runs("c1", "env > variables"), message(0, "done")];
     let url = machine.url();
     let model = ModelServer::start(replies).await.unwrap();
-    let config = scripted_config(&model, CONFINED);
+    let config = scripted_config(&model, CONFINED_SETTINGS);
     let config = format!("{config}env_key = \"MODEL_KEY\"\n");
     let home = home_with(&config);
     let variables = [("MODEL_KEY", "sk-secret-1"), ("OTHER_TOKEN", "secret-2")];
@@ -792,7 +792,7 @@ async fn a_program_that_reaches_a_machine_gets_no_logins() {
          bearer_token_env_var = \"MCP_LOGIN\"\nenv_http_headers = {{ \"X-Key\" = \"MCP_HEADER\" }}\n\
          [environments.other]\nurl = \"ws://127.0.0.1:1\"\nbearer_token_env_var = \"MACHINE_LOGIN\"\n\
          [environments.box]\ncommand = [\"/bin/sh\", \"-c\", {script:?}]\n",
-        scripted_config(&model, CONFINED),
+        scripted_config(&model, CONFINED_SETTINGS),
     );
     let home = home_with(&config);
     let secret = [
@@ -844,7 +844,10 @@ async fn configured_mcp_server_runs_on_the_named_machine() {
          [environments.box]\nurl = {:?}\n",
         machine.url()
     );
-    let home = home_with(&format!("{}{settings}", scripted_config(&model, CONFINED)));
+    let home = home_with(&format!(
+        "{}{settings}",
+        scripted_config(&model, CONFINED_SETTINGS)
+    ));
     let mut server = experimental_server(&home).await;
     let id = server.start_thread().await;
     loop {
@@ -878,7 +881,10 @@ async fn remote_mcp_server_without_input_gives_the_reason() {
          [environments.box]\nurl = {:?}\n",
         far.url
     );
-    let home = home_with(&format!("{}{settings}", scripted_config(&model, CONFINED)));
+    let home = home_with(&format!(
+        "{}{settings}",
+        scripted_config(&model, CONFINED_SETTINGS)
+    ));
     let mut server = experimental_server(&home).await;
     server.start_thread().await;
     loop {

@@ -12,7 +12,7 @@ use wiremock::Request;
 use crate::oauth_server::{OauthServer, body_of, browse, parameter};
 use crate::setup::server;
 
-const COMPLETED: &str = "mcpServer/oauthLogin/completed";
+const COMPLETED_METHOD: &str = "mcpServer/oauthLogin/completed";
 
 /// A home that knows a server, which wants a login.
 struct McpLoginTest {
@@ -70,7 +70,7 @@ impl McpLoginTest {
     }
 
     async fn completed_with_id(&mut self) -> Value {
-        let notification = self.server.wait_for(COMPLETED).await.unwrap();
+        let notification = self.server.wait_for(COMPLETED_METHOD).await.unwrap();
         notification["params"].clone()
     }
 

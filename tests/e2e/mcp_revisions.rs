@@ -13,8 +13,8 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::setup::{scripted_home, server};
 
-const NEWEST: &str = "2026-07-28";
-const UNSUPPORTED: i64 = -32022;
+const NEWEST_REVISION: &str = "2026-07-28";
+const UNSUPPORTED_REVISION: i64 = -32022;
 
 /// How a server with a handshake refuses a request before it.
 #[derive(Clone, Debug)]
@@ -71,8 +71,8 @@ impl Refusal {
             Self::Versions => error(
                 400,
                 id,
-                UNSUPPORTED,
-                &json!({ "supported": ["2025-06-18"], "requested": NEWEST }),
+                UNSUPPORTED_REVISION,
+                &json!({ "supported": ["2025-06-18"], "requested": NEWEST_REVISION }),
             ),
             Self::Silence => ResponseTemplate::new(202),
         }
@@ -123,10 +123,10 @@ impl WebServer {
             answer(id, &result)
         };
         match message["method"].as_str().unwrap_or_default() {
-            "server/discover" => {
-                complete(json!({ "supportedVersions": [NEWEST], "capabilities": {},
-                "_meta": { "io.modelcontextprotocol/serverInfo": { "name": "web", "version": "1" } } }))
-            }
+            "server/discover" => complete(
+                json!({ "supportedVersions": [NEWEST_REVISION], "capabilities": {},
+                "_meta": { "io.modelcontextprotocol/serverInfo": { "name": "web", "version": "1" } } }),
+            ),
             "tools/list" => complete(tools()),
             "tools/call" => {
                 let round = message["params"]["requestState"]
@@ -263,11 +263,18 @@ async fn stateless_server_gets_all_metadata_with_every_request() {
                 .get(name)
                 .map(|value| value.to_str().unwrap())
         };
-        assert_eq!(header("mcp-protocol-version"), Some(NEWEST), "{message}");
+        assert_eq!(
+            header("mcp-protocol-version"),
+            Some(NEWEST_REVISION),
+            "{message}"
+        );
         assert_eq!(header("mcp-method"), message["method"].as_str());
         assert_eq!(header("mcp-session-id"), None);
         let meta = &message["params"]["_meta"];
-        assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], NEWEST);
+        assert_eq!(
+            meta["io.modelcontextprotocol/protocolVersion"],
+            NEWEST_REVISION
+        );
         let capabilities = &meta["io.modelcontextprotocol/clientCapabilities"];
         if capabilities["elicitation"].is_null() {
             // It looks for a login.

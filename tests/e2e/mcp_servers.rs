@@ -18,7 +18,7 @@ use crate::trace_record::Traced;
 const QUESTION: &str = "mcpServer/elicitation/request";
 const STARTUP: &str = "mcpServer/startupStatus/updated";
 /// A busy machine gets much more time than it takes.
-const SOON: Duration = Duration::from_secs(10);
+const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 fn call(id: &str, tool: &str, arguments: &Value) -> HttpReply {
     let call = sse::function_call(id, tool, arguments);
@@ -630,7 +630,7 @@ async fn held() -> (AppServer, String, pipe::Receiver, TempDir) {
 }
 
 async fn check_nothing_is_left(mut held: pipe::Receiver) {
-    let ended = tokio::time::timeout(SOON, held.read_to_end(&mut Vec::new())).await;
+    let ended = tokio::time::timeout(START_TIMEOUT, held.read_to_end(&mut Vec::new())).await;
     ended.unwrap().unwrap();
 }
 

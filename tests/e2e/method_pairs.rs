@@ -105,7 +105,7 @@ const READS: &[(&str, Params)] = &[
 const RESUME: &[(&str, Params)] = &[("thread/resume", of_thread)];
 
 /// Requests that change something.
-const WRITES: &[Write] = &[
+const WRITE_METHODS: &[Write] = &[
     write("thread/start", |about| json!({ "cwd": about.work() })),
     write("thread/name/set", |about| {
         json!({ "threadId": about.thread, "name": about.word() })
@@ -239,7 +239,7 @@ const WRITES: &[Write] = &[
 ];
 
 /// Methods that change nothing which another one reads, or whose change comes after their reply.
-const ALONE: &[(&str, &[&str])] = &[
+const UNPAIRED_METHODS: &[(&str, &[&str])] = &[
     ("opens the connection", &["initialize"]),
     (
         "answers what never is the same twice",
@@ -349,7 +349,7 @@ const ALONE: &[(&str, &[&str])] = &[
 ];
 
 /// Changes that no request of the table shows.
-const UNSEEN: &[&str] = &["thread/unsubscribe"];
+const UNSEEN_METHODS: &[&str] = &["thread/unsubscribe"];
 
 type Params = fn(&Subjects) -> Value;
 
@@ -591,13 +591,13 @@ fn text_at(value: &Value, pointer: &str) -> String {
 async fn each_write_is_visible_to_its_read_method() {
     let mut pairs = Pairs::start().await;
     let mut unseen = Vec::new();
-    for write in WRITES {
+    for write in WRITE_METHODS {
         if pairs.play(write).await == 0 {
             unseen.push(write.method);
         }
     }
     assert_eq!(pairs.stale, [""; 0]);
-    assert_eq!(unseen, UNSEEN);
+    assert_eq!(unseen, UNSEEN_METHODS);
     pairs.server.finish().await.unwrap();
 }
 
@@ -624,10 +624,10 @@ fn every_method_is_paired_or_listed_as_unpaired() {
         .chain(RESUME)
         .map(|(method, _)| *method)
         .collect::<BTreeSet<_>>();
-    let alone = ALONE
+    let alone = UNPAIRED_METHODS
         .iter()
         .flat_map(|(_, methods)| methods.iter().copied());
-    let written = WRITES.iter().map(|write| write.method);
+    let written = WRITE_METHODS.iter().map(|write| write.method);
     for method in read
         .into_iter()
         .chain(written)

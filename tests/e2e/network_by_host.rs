@@ -27,9 +27,9 @@ struct UserSettings {
     feature: Option<&'static str>,
 }
 
-const ONLINE: &str =
+const ONLINE_PERMISSIONS: &str =
     "sandbox_mode = 'workspace-write'\nsandbox_workspace_write.network_access = true\n";
-const LISTED: &str =
+const LISTED_PERMISSIONS: &str =
     "features.network_proxy = { enabled = true, domains = { '127.0.0.1' = 'allow' } }\n";
 
 fn users() -> Vec<UserSettings> {
@@ -48,15 +48,19 @@ fn users() -> Vec<UserSettings> {
     let feature = Some("`features.network_proxy`");
     vec![
         user("sandbox_mode = 'read-only'\n", false, true),
-        user(ONLINE, true, true),
+        user(ONLINE_PERMISSIONS, true, true),
         UserSettings {
             feature,
-            ..user(concat_text(&[ONLINE, LISTED]), true, true)
+            ..user(
+                concat_text(&[ONLINE_PERMISSIONS, LISTED_PERMISSIONS]),
+                true,
+                true,
+            )
         },
         UserSettings {
             feature,
             ..user(
-                concat_text(&[ONLINE, "features.network_proxy = true\n"]),
+                concat_text(&[ONLINE_PERMISSIONS, "features.network_proxy = true\n"]),
                 true,
                 true,
             )
@@ -70,7 +74,7 @@ fn users() -> Vec<UserSettings> {
         UserSettings {
             feature,
             ..user(
-                concat_text(&["sandbox_mode = 'danger-full-access'\n", LISTED]),
+                concat_text(&["sandbox_mode = 'danger-full-access'\n", LISTED_PERMISSIONS]),
                 true,
                 false,
             )
@@ -745,7 +749,7 @@ async fn prompting_host_rule_excludes_an_allowing_amendment() {
     // A client that sends one all the same has the host for the session.
     for (answer, asked) in [(json!("accept"), 2), (amendment("allow"), 1)] {
         let user = UserSettings {
-            text: ONLINE,
+            text: ONLINE_PERMISSIONS,
             ..users().swap_remove(1)
         };
         let mut machine = Machine::start(&user, ASKING_RULE, None).await;
@@ -946,7 +950,7 @@ async fn to_cancel_a_question_about_a_host_ends_the_turn() {
         return;
     }
     let user = UserSettings {
-        text: ONLINE,
+        text: ONLINE_PERMISSIONS,
         ..users().swap_remove(1)
     };
     let mut machine = Machine::start(&user, ASKING_RULE, None).await;
@@ -968,7 +972,7 @@ async fn refused_host_under_policy_never_names_the_allowing_setting() {
             "it is not listed, and the approval policy lets nobody be asked; `domains` of the permissions",
         ),
         (
-            ONLINE,
+            ONLINE_PERMISSIONS,
             ASKING_RULE,
             "a rule or the administrator wants a person to decide, and the approval policy lets nobody be asked",
         ),
@@ -1029,7 +1033,7 @@ fn trial_run_for_hosts_reaches_no_allowed_host() {
     for settings in [
         permissions,
         "",
-        ONLINE,
+        ONLINE_PERMISSIONS,
         "sandbox_mode = 'danger-full-access'\n",
     ] {
         let home = home_with(settings);

@@ -13,18 +13,18 @@ use crate::setup::{experimental_server, scripted_home};
 use crate::stored_threads::{model, paged_through};
 
 /// A thread that was taken back twice.
-const REVERTED: &str = "01a205a8-d9a6-7952-a2e9-9dba196288ee";
+const REVERTED_THREAD: &str = "01a205a8-d9a6-7952-a2e9-9dba196288ee";
 /// A fork of what it was at first, and one of that.
 const FORK: &str = "01a205a8-db63-7413-9319-65f701c2d014";
 const FORK_OF_FORK: &str = "01a205a8-dc09-7562-a184-33146f08df08";
 /// A fork of what it was in the end.
 const FORK_OF_REVERTED: &str = "01a205a8-de90-7ed0-977f-4f5ac374e95e";
-const FAILED: &str = "01a205a8-df7c-77b2-a106-feba9d952f0f";
+const FAILED_THREAD: &str = "01a205a8-df7c-77b2-a106-feba9d952f0f";
 
 /// What was said in each turn, by the user and by the model.
 const THREADS: [(&str, &[[&str; 2]]); 4] = [
     (
-        REVERTED,
+        REVERTED_THREAD,
         &[["first", "one"], ["instead of second", "seven"]],
     ),
     (
@@ -146,13 +146,13 @@ async fn a_turn_that_failed_is_shown_as_such() {
     let model = model().await;
     let home = newer_home(&model);
     let mut server = experimental_server(&home).await;
-    let thread = read(&mut server, FAILED).await;
+    let thread = read(&mut server, FAILED_THREAD).await;
     let turn = &turns(&thread)[0];
     assert_eq!(turn["status"], "failed");
     let expected = "{\"error\":{\"message\":\"bad thing\"}}";
     assert_eq!(turn["error"]["message"], expected);
     assert_eq!(turn["error"]["codexErrorInfo"], "other");
-    let paged = paged_through(&mut server, FAILED, "asc").await;
+    let paged = paged_through(&mut server, FAILED_THREAD, "asc").await;
     assert_eq!(paged[0]["status"], "failed");
     server.finish().await.unwrap();
 }
@@ -161,7 +161,7 @@ fn files(folder: &Path) -> usize {
     let entries = fs::read_dir(folder).into_iter().flatten();
     let names = entries.map(|entry| entry.unwrap().file_name());
     names
-        .filter(|name| name.to_string_lossy().contains(REVERTED))
+        .filter(|name| name.to_string_lossy().contains(REVERTED_THREAD))
         .count()
 }
 
@@ -175,11 +175,11 @@ async fn all_files_of_a_thread_are_moved_and_removed_together() {
         home.path().join("archived_sessions"),
     );
     let expected = THREADS[0].1;
-    let params = json!({ "threadId": REVERTED });
+    let params = json!({ "threadId": REVERTED_THREAD });
     server.result("thread/archive", params.clone()).await;
     assert_eq!((files(&day), files(&archive)), (0, 3));
     assert_eq!(
-        turn_texts(turns(&read(&mut server, REVERTED).await)),
+        turn_texts(turns(&read(&mut server, REVERTED_THREAD).await)),
         expected
     );
     // What goes on from it finds it there.
@@ -188,7 +188,7 @@ async fn all_files_of_a_thread_are_moved_and_removed_together() {
     server.result("thread/unarchive", params.clone()).await;
     assert_eq!((files(&day), files(&archive)), (3, 0));
     assert_eq!(
-        turn_texts(turns(&read(&mut server, REVERTED).await)),
+        turn_texts(turns(&read(&mut server, REVERTED_THREAD).await)),
         expected
     );
     server.result("thread/delete", params).await;

@@ -7,7 +7,7 @@ use crate::newer_requests::ScriptedThread;
 use crate::setup::numbered;
 use crate::soak::message;
 
-const PINNED: &str = "01984de2-8f74-7c91-a3b2-5c5e937cf318";
+const PINNED_SECTION: &str = "01984de2-8f74-7c91-a3b2-5c5e937cf318";
 
 async fn call(scripted: &mut ScriptedThread, method: &str, params: Value) -> Value {
     scripted.server.call(method, params).await.unwrap()
@@ -141,7 +141,10 @@ async fn threads_are_filed_in_sections_and_projects() {
     scripted.turn(json!({})).await;
     let id = scripted.thread["thread"]["id"].clone();
     let moved = scripted
-        .call("thread/section/move", json!({ "sectionId": PINNED }))
+        .call(
+            "thread/section/move",
+            json!({ "sectionId": PINNED_SECTION }),
+        )
         .await;
     assert_eq!(moved["result"], json!({}));
     scripted
@@ -149,7 +152,7 @@ async fn threads_are_filed_in_sections_and_projects() {
         .wait_for("thread/section/changed")
         .await
         .unwrap();
-    let pinned = json!({ "sectionId": PINNED, "sortKey": "section_position" });
+    let pinned = json!({ "sectionId": PINNED_SECTION, "sortKey": "section_position" });
     let page = call(&mut scripted, "thread/list", pinned).await;
     assert_eq!(
         page["result"]["data"][0]["section"]["name"], "Pinned",

@@ -11,7 +11,7 @@ use crate::setup::{PROGRAM, experimental_server, home_with, scripted_config, scr
 use crate::soak::message;
 
 const STREAM: &str = "thread/search/stream";
-const PARTIAL: &str = "thread/search/partial";
+const PARTIAL_METHOD: &str = "thread/search/partial";
 
 /// A server with this number of threads about apples.
 async fn searched(threads: usize) -> ScriptedThread {
@@ -30,7 +30,7 @@ async fn search_messages(server: &mut AppServer, params: Value) -> (Vec<Value>, 
     let mut partial = Vec::new();
     loop {
         let message = server.receive().await.unwrap();
-        if message["method"] == PARTIAL {
+        if message["method"] == PARTIAL_METHOD {
             assert_eq!(message["params"]["requestId"], id);
             partial.extend(message["params"]["data"].as_array().unwrap().clone());
         }

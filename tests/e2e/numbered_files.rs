@@ -100,8 +100,8 @@ impl Numbered {
     }
 }
 
-const NEWER: &[&str] = &["--newer-clients"];
-const SHOWN: [&str; 4] = [
+const NEWER_ARGUMENTS: &[&str] = &["--newer-clients"];
+const SHOWN_FILES: [&str; 4] = [
     "userMessage",
     "commandExecution",
     "fileChange",
@@ -110,14 +110,14 @@ const SHOWN: [&str; 4] = [
 
 #[tokio::test]
 async fn threads_of_newer_clients_have_numbers_and_lines_for_items() {
-    let mut numbered = Numbered::start(NEWER).await;
+    let mut numbered = Numbered::start(NEWER_ARGUMENTS).await;
     numbered.turn("one").await;
     let name = json!({ "threadId": numbered.thread, "name": "a name" });
     numbered.server.result("thread/name/set", name).await;
     // Older clients go on with the same file.
     numbered.restart(&[]).await;
     numbered.turn("two").await;
-    numbered.restart(NEWER).await;
+    numbered.restart(NEWER_ARGUMENTS).await;
 
     let lines = numbered.lines().await;
     let ordinals: Vec<u64> = lines
@@ -143,23 +143,23 @@ async fn threads_of_newer_clients_have_numbers_and_lines_for_items() {
         assert_eq!(item("AgentMessage", ""), 2);
     }
     // Each item is shown once.
-    assert_eq!(numbered.kinds().await, [SHOWN, SHOWN]);
+    assert_eq!(numbered.kinds().await, [SHOWN_FILES, SHOWN_FILES]);
     numbered.server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn numbering_continues_after_torn_and_unnumbered_lines() {
-    let mut numbered = Numbered::start(NEWER).await;
+    let mut numbered = Numbered::start(NEWER_ARGUMENTS).await;
     numbered.turn("one").await;
     let path = numbered.path().await;
-    numbered.restart(NEWER).await;
+    numbered.restart(NEWER_ARGUMENTS).await;
     let before = numbered.lines().await.len();
     numbered.server.finish().await.unwrap();
     let unnumbered =
         r#"{"timestamp":"2026-03-01T10:00:00.012Z","type":"event_msg","payload":{"type":"x"}}"#;
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{text}{unnumbered}\n{{\"timestamp\":\"20")).unwrap();
-    numbered.server = server_for(&numbered.home, NEWER).await;
+    numbered.server = server_for(&numbered.home, NEWER_ARGUMENTS).await;
     let params = json!({ "threadId": numbered.thread });
     numbered.server.result("thread/resume", params).await;
     numbered.turn("two").await;
@@ -175,7 +175,7 @@ async fn numbering_continues_after_torn_and_unnumbered_lines() {
         .map(|line| line["ordinal"].as_u64().unwrap())
         .collect();
     assert_eq!(ordinals, (first..).take(added.len()).collect::<Vec<_>>());
-    assert_eq!(numbered.kinds().await, [SHOWN, SHOWN]);
+    assert_eq!(numbered.kinds().await, [SHOWN_FILES, SHOWN_FILES]);
     numbered.server.finish().await.unwrap();
 }
 
@@ -195,7 +195,7 @@ async fn threads_of_older_clients_have_no_numbers() {
 
 #[tokio::test]
 async fn fork_of_a_numbered_thread_continues_its_numbers() {
-    let mut numbered = Numbered::start(NEWER).await;
+    let mut numbered = Numbered::start(NEWER_ARGUMENTS).await;
     numbered.turn("one").await;
     let params = json!({ "threadId": numbered.thread });
     let forked = numbered.server.result("thread/fork", params).await;
@@ -204,7 +204,7 @@ async fn fork_of_a_numbered_thread_continues_its_numbers() {
         .unwrap()
         .clone_into(&mut numbered.thread);
     numbered.turn("two").await;
-    numbered.restart(NEWER).await;
+    numbered.restart(NEWER_ARGUMENTS).await;
 
     let lines = numbered.lines().await;
     let ordinals: Vec<u64> = lines
@@ -217,13 +217,13 @@ async fn fork_of_a_numbered_thread_continues_its_numbers() {
     assert_eq!(lines[0]["payload"]["history_mode"], "paginated");
     let is_start = |line: &&Value| line["type"] == "session_meta";
     assert_eq!(lines.iter().filter(is_start).count(), 1);
-    assert_eq!(numbered.kinds().await, [SHOWN, SHOWN]);
+    assert_eq!(numbered.kinds().await, [SHOWN_FILES, SHOWN_FILES]);
     numbered.server.finish().await.unwrap();
 }
 
 #[tokio::test]
 async fn agents_of_a_numbered_thread_are_numbered_also_after_a_resume() {
-    let mut numbered = Numbered::start(NEWER).await;
+    let mut numbered = Numbered::start(NEWER_ARGUMENTS).await;
     let parent = numbered.thread.clone();
     for turn in ["one", "two"] {
         let task = json!({ "message": "make it", "agent_type": "worker" });

@@ -29,7 +29,7 @@ enum PatchOutput {
 }
 use PatchOutput::{Applied, Failed};
 
-const BEFORE: &str = "one\ntwo\nthree\n";
+const TEXT_BEFORE: &str = "one\ntwo\nthree\n";
 
 const CASES: [Case; 27] = [
     Case {
@@ -55,7 +55,7 @@ const CASES: [Case; 27] = [
     Case {
         body: "*** Add File: folder\n+x\n",
         output: Failed("folder"),
-        after: &[("a.txt", Some(BEFORE))],
+        after: &[("a.txt", Some(TEXT_BEFORE))],
     },
     Case {
         body: "*** Add File: n\n\n",
@@ -80,7 +80,7 @@ const CASES: [Case; 27] = [
     Case {
         body: "*** Delete File: link\n",
         output: Applied("D {}link"),
-        after: &[("link", None), ("a.txt", Some(BEFORE))],
+        after: &[("link", None), ("a.txt", Some(TEXT_BEFORE))],
     },
     Case {
         body: "*** Update File: nope\n@@\n-x\n+y\n",
@@ -100,12 +100,12 @@ const CASES: [Case; 27] = [
     Case {
         body: "*** Update File: a.txt\n@@\n-nothing\n+2\n",
         output: Failed("Failed to find expected lines in"),
-        after: &[("a.txt", Some(BEFORE))],
+        after: &[("a.txt", Some(TEXT_BEFORE))],
     },
     Case {
         body: "*** Update File: a.txt\n@@ nowhere\n-two\n+2\n",
         output: Failed("Failed to find context 'nowhere' in"),
-        after: &[("a.txt", Some(BEFORE))],
+        after: &[("a.txt", Some(TEXT_BEFORE))],
     },
     Case {
         body: "*** Update File: a.txt\n@@\n+four\n",
@@ -155,7 +155,7 @@ const CASES: [Case; 27] = [
     Case {
         body: "*** Add File: n\n+x\n*** Update File: a.txt\n@@\n-nothing\n+2\n",
         output: Failed("Failed to find expected lines in"),
-        after: &[("n", None), ("a.txt", Some(BEFORE))],
+        after: &[("n", None), ("a.txt", Some(TEXT_BEFORE))],
     },
     Case {
         body: "*** Update File: a.txt\n@@\n one\n+*** y\n",
@@ -176,7 +176,7 @@ impl Case {
 
     fn prepare(folder: &Path) {
         fs::create_dir_all(folder.join("folder")).unwrap();
-        fs::write(folder.join("a.txt"), BEFORE).unwrap();
+        fs::write(folder.join("a.txt"), TEXT_BEFORE).unwrap();
         fs::write(folder.join("crlf.txt"), "one\r\ntwo\r\n").unwrap();
         fs::write(folder.join("bytes"), [0xff, b'\n']).unwrap();
         std::os::unix::fs::symlink("a.txt", folder.join("link")).unwrap();
@@ -361,7 +361,7 @@ async fn patch_that_does_not_fit_is_an_item_with_its_changes() {
     let home = scripted_home(&model, "model_catalog_json = \"models.json\"");
     let models = json!({ "models": [model_with(Some("function"))] });
     fs::write(home.path().join("models.json"), models.to_string()).unwrap();
-    fs::write(home.path().join("a.txt"), BEFORE).unwrap();
+    fs::write(home.path().join("a.txt"), TEXT_BEFORE).unwrap();
     let mut server = newer_server(&home).await;
     let thread = server.start_thread().await;
     server.start_turn(&thread, "go").await;
@@ -408,7 +408,7 @@ async fn patch_progress_is_reported_while_it_streams() {
         );
         let home = scripted_home(&model, &settings);
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join("a.txt"), BEFORE).unwrap();
+        fs::write(folder.path().join("a.txt"), TEXT_BEFORE).unwrap();
         let mut server = server(&home).await;
         let thread = server
             .start_thread_with(json!({ "cwd": folder.path() }))

@@ -13,8 +13,8 @@ use crate::plugin_folders::MarketplaceFolder;
 use crate::serving::Serving;
 use crate::setup::{experimental_server, scripted_home};
 
-const INVALID: i64 = -32600;
-const INTERNAL: i64 = -32603;
+const INVALID_REQUEST: i64 = -32600;
+const INTERNAL_ERROR: i64 = -32603;
 
 /// A marketplace in the folder `team` of the server's home.
 fn team(serving: &Serving) -> MarketplaceFolder {
@@ -148,7 +148,12 @@ async fn marketplaces_are_found_at_home_in_folders_and_in_repositories() {
     );
     let relative = json!({ "cwds": ["relative"] });
     serving
-        .refused("plugin/list", relative, INVALID, "without a base path")
+        .refused(
+            "plugin/list",
+            relative,
+            INVALID_REQUEST,
+            "without a base path",
+        )
         .await;
     serving.finish().await;
 }
@@ -227,7 +232,12 @@ async fn unusable_plugins_give_their_reason() {
     ];
     for (plugin, message) in installs {
         serving
-            .refused("plugin/install", team.params(plugin), INVALID, message)
+            .refused(
+                "plugin/install",
+                team.params(plugin),
+                INVALID_REQUEST,
+                message,
+            )
             .await;
     }
     let reads = [
@@ -237,20 +247,25 @@ async fn unusable_plugins_give_their_reason() {
     ];
     for (plugin, message) in reads {
         serving
-            .refused("plugin/read", team.params(plugin), INVALID, message)
+            .refused("plugin/read", team.params(plugin), INVALID_REQUEST, message)
             .await;
     }
     for method in ["plugin/read", "plugin/install"] {
         let at = |path: Value| json!({ "marketplacePath": path, "pluginName": "demo" });
         let missing = at(json!(team.root.join(".agents/plugins/none.json")));
         serving
-            .refused(method, missing, INVALID, "none.json` does not exist")
+            .refused(
+                method,
+                missing,
+                INVALID_REQUEST,
+                "none.json` does not exist",
+            )
             .await;
         serving
             .refused(
                 method,
                 at(json!("relative")),
-                INVALID,
+                INVALID_REQUEST,
                 "without a base path",
             )
             .await;
@@ -259,13 +274,18 @@ async fn unusable_plugins_give_their_reason() {
             .refused(
                 method,
                 folder,
-                INTERNAL,
+                INTERNAL_ERROR,
                 "failed to read marketplace file: ",
             )
             .await;
         let nul = at(json!("/a\0b"));
         serving
-            .refused(method, nul, INTERNAL, "failed to read marketplace file: ")
+            .refused(
+                method,
+                nul,
+                INTERNAL_ERROR,
+                "failed to read marketplace file: ",
+            )
             .await;
     }
     for id in ["", "demo", "@team", "demo@"] {
@@ -274,7 +294,7 @@ async fn unusable_plugins_give_their_reason() {
             .refused(
                 "plugin/uninstall",
                 params,
-                INVALID,
+                INVALID_REQUEST,
                 "expected <plugin>@<marketplace>",
             )
             .await;
@@ -282,13 +302,18 @@ async fn unusable_plugins_give_their_reason() {
     for id in ["../x@team", "x@../..", "a b@team"] {
         let params = json!({ "pluginId": id });
         serving
-            .refused("plugin/uninstall", params, INVALID, "are allowed in `")
+            .refused(
+                "plugin/uninstall",
+                params,
+                INVALID_REQUEST,
+                "are allowed in `",
+            )
             .await;
     }
     let remote = json!({ "pluginId": "demo@team", "forceRemoteSync": true });
     let message = "failed to uninstall remote plugin: chatgpt authentication required";
     serving
-        .refused("plugin/uninstall", remote, INTERNAL, message)
+        .refused("plugin/uninstall", remote, INTERNAL_ERROR, message)
         .await;
     assert!(!serving.home.path().join("plugins").exists());
     serving.finish().await;
@@ -399,7 +424,12 @@ async fn links_are_not_installed_and_do_not_lead_out() {
     for method in ["plugin/read", "plugin/install"] {
         let params = team.params("far");
         serving
-            .refused(method, params, INVALID, "leads out of the marketplace")
+            .refused(
+                method,
+                params,
+                INVALID_REQUEST,
+                "leads out of the marketplace",
+            )
             .await;
     }
     serving.finish().await;
@@ -424,7 +454,12 @@ async fn a_pipe_in_place_of_a_file_delays_nobody() {
     );
     let message = "missing or invalid";
     serving
-        .refused("plugin/install", team.params("demo"), INVALID, message)
+        .refused(
+            "plugin/install",
+            team.params("demo"),
+            INVALID_REQUEST,
+            message,
+        )
         .await;
     pipe(&team.file());
     let list = listed(&mut serving, &team).await;
@@ -484,7 +519,7 @@ async fn without_the_feature_there_are_no_plugins() {
     assert_eq!(list["marketplaces"], json!([]));
     let message = "plugins feature is disabled";
     serving
-        .refused("plugin/read", team.params("demo"), INVALID, message)
+        .refused("plugin/read", team.params("demo"), INVALID_REQUEST, message)
         .await;
     serving.finish().await;
 }
@@ -512,7 +547,7 @@ async fn marketplaces_are_added_and_removed() {
     ];
     for (source, message) in refused {
         serving
-            .refused("marketplace/add", add(source), INVALID, message)
+            .refused("marketplace/add", add(source), INVALID_REQUEST, message)
             .await;
     }
     for already in [false, true] {
@@ -525,11 +560,21 @@ async fn marketplaces_are_added_and_removed() {
     let other = MarketplaceFolder::new(&serving.home.path().join("other"), "team");
     let message = "'team' is already added from a different source";
     serving
-        .refused("marketplace/add", add(json!(other.root)), INVALID, message)
+        .refused(
+            "marketplace/add",
+            add(json!(other.root)),
+            INVALID_REQUEST,
+            message,
+        )
         .await;
     let with_ref = json!({ "source": team.root, "refName": "main" });
     serving
-        .refused("marketplace/add", with_ref, INVALID, "--ref is only")
+        .refused(
+            "marketplace/add",
+            with_ref,
+            INVALID_REQUEST,
+            "--ref is only",
+        )
         .await;
     let list = serving.result("plugin/list", json!({})).await;
     assert_eq!(list["marketplaces"][0]["plugins"][0]["id"], "demo@team");
@@ -544,7 +589,12 @@ async fn marketplaces_are_added_and_removed() {
     let upgrade = json!({ "marketplaceName": "team" });
     let message = "marketplace `team` is not configured as a Git marketplace";
     serving
-        .refused("marketplace/upgrade", upgrade.clone(), INVALID, message)
+        .refused(
+            "marketplace/upgrade",
+            upgrade.clone(),
+            INVALID_REQUEST,
+            message,
+        )
         .await;
     let removed = serving.result("marketplace/remove", upgrade.clone()).await;
     assert_eq!(
@@ -553,7 +603,7 @@ async fn marketplaces_are_added_and_removed() {
     );
     let message = "marketplace `team` is not configured or installed";
     serving
-        .refused("marketplace/remove", upgrade, INVALID, message)
+        .refused("marketplace/remove", upgrade, INVALID_REQUEST, message)
         .await;
     let list = serving.result("plugin/list", json!({})).await;
     assert_eq!(list["marketplaces"], json!([]));

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Longer than anything here takes; a test that waits this long has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// An event is one of the protocol, and reads as one. Nothing else of this protocol has a schema.
 pub(crate) fn check(event: &Value) {
@@ -153,7 +153,7 @@ impl Proto {
     pub(crate) fn wait_past(&self, kind: &str) -> (Value, Vec<String>) {
         let mut passed = Vec::new();
         loop {
-            let event = self.events.recv_timeout(PATIENCE);
+            let event = self.events.recv_timeout(TEST_TIMEOUT);
             let event = event.unwrap_or_else(|error| panic!("no {kind} came: {error}"));
             match event["msg"]["type"].as_str() {
                 Some(found) if found == kind => return (event, passed),

@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use crate::setup::PROGRAM;
 
 /// Longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 struct Listening {
     child: Child,
@@ -63,7 +63,7 @@ impl Listening {
 
     fn tcp(&self) -> BufReader<TcpStream> {
         let stream = TcpStream::connect(self.url.strip_prefix("tcp://").unwrap()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         BufReader::new(stream)
     }
 
@@ -73,7 +73,7 @@ impl Listening {
 
     fn unix(&self) -> BufReader<UnixStream> {
         let stream = UnixStream::connect(self.path()).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).unwrap();
         BufReader::new(stream)
     }
 }

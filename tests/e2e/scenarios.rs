@@ -8,7 +8,7 @@ use crate::{codex, repository};
 /// A test for each scenario, with its transcript in `snapshots`.
 macro_rules! play {
     ($($name:ident),* $(,)?) => {
-        const PLAYED: &[&str] = &[$(stringify!($name)),*];
+        const PLAYED_SCENARIOS: &[&str] = &[$(stringify!($name)),*];
 
         $(#[tokio::test]
         async fn $name() {
@@ -77,7 +77,7 @@ fn every_ready_scenario_is_played_here() {
             .unwrap()
             .replace('-', "_");
         let others = ["parallel_commands", "slow_answer", "README"];
-        let is_played = PLAYED.contains(&&*name) || others.contains(&&*name);
+        let is_played = PLAYED_SCENARIOS.contains(&&*name) || others.contains(&&*name);
         assert!(is_played, "{name} is not played");
     }
 }

@@ -3,12 +3,12 @@
 use codex_test_support::{HttpReply, sse};
 use serde_json::{Value, json};
 
-use crate::code_mode::{ENABLED, Scripted, script, wait};
+use crate::code_mode::{ENABLED_SETTINGS, Scripted, script, wait};
 
 const CONSOLE: &str = "approval_policy = \"never\"\n[features]\njs_repl = true";
 
 /// Waits for the file `go`, then runs the rest. A call that runs at the end of its turn fails.
-const WAITS: &str = "yield_control(); \
+const WAITING_SCRIPT: &str = "yield_control(); \
                      const look = () => tools.exec_command({ cmd: 'test -e go && echo yes || true' }) \
                          .then((result) => result.output.includes('yes'), () => false); \
                      while (!(await look())) { \
@@ -30,7 +30,7 @@ impl Scripted {
 
     /// Begins a script in a turn, and lets a later turn have its end. Returns what it printed there.
     async fn begin_and_end(&mut self, begin: Value, source: &str, end: Value) -> Vec<String> {
-        let source = format!("{WAITS}{source}");
+        let source = format!("{WAITING_SCRIPT}{source}");
         let begun = self.outputs_under(begin, [script("c0", &source)]).await;
         assert_eq!(begun[0], ["Script running with cell ID 1"]);
         self.make("go");
@@ -48,15 +48,15 @@ fn call(call: &str, tool: &str, arguments: &Value) -> HttpReply {
     HttpReply::stream(&sse::items(&[sse::function_call(call, tool, arguments)]))
 }
 
-const WRITES: &str = "text((await tools.exec_command({ cmd: 'echo x > written' })).output); \
+const WRITING_SCRIPT: &str = "text((await tools.exec_command({ cmd: 'echo x > written' })).output); \
                       text(await tools.apply_patch('*** Begin Patch\\n*** Add File: patched\\n+x\\n*** End Patch').catch(String))";
 
 #[tokio::test]
 async fn read_only_script_cannot_write_in_a_later_turn() {
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     let full = || under("dangerFullAccess");
     let printed = scripted
-        .begin_and_end(under("readOnly"), WRITES, full())
+        .begin_and_end(under("readOnly"), WRITING_SCRIPT, full())
         .await;
     assert_eq!(printed[0], "Script completed", "{printed:?}");
     assert!(!scripted.has("written"), "{printed:?}");
@@ -70,9 +70,9 @@ async fn read_only_script_cannot_write_in_a_later_turn() {
 
 #[tokio::test]
 async fn full_access_script_cannot_write_in_a_read_only_turn() {
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     let printed = scripted
-        .begin_and_end(under("dangerFullAccess"), WRITES, under("readOnly"))
+        .begin_and_end(under("dangerFullAccess"), WRITING_SCRIPT, under("readOnly"))
         .await;
     assert_eq!(printed[0], "Script completed", "{printed:?}");
     assert!(!scripted.has("written") && !scripted.has("patched"));
@@ -81,7 +81,7 @@ async fn full_access_script_cannot_write_in_a_read_only_turn() {
 
 #[tokio::test]
 async fn script_under_an_incompatible_policy_is_refused() {
-    let mut scripted = Scripted::start(ENABLED).await;
+    let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     let begin = json!({ "sandboxPolicy": { "type": "readOnly" }, "approvalPolicy": "untrusted" });
     let source = "text(await tools.exec_command({ cmd: 'echo x > written' }).catch(String))";
     // Under the policy of the beginning, the first question would wait for an answer.
@@ -99,7 +99,7 @@ async fn script_under_an_incompatible_policy_is_refused() {
 
 #[tokio::test]
 async fn terminals_and_agents_of_a_script_keep_its_rights() {
-    let settings = format!("{ENABLED}\nmulti_agent = true");
+    let settings = format!("{ENABLED_SETTINGS}\nmulti_agent = true");
     let mut scripted = Scripted::start(&settings).await;
     scripted.model.push_for_agent(call(
         "agent",
@@ -122,12 +122,12 @@ async fn terminals_and_agents_of_a_script_keep_its_rights() {
 
 #[tokio::test]
 async fn read_only_script_cannot_direct_later_agents_or_terminals() {
-    let settings = format!("{ENABLED}\nmulti_agent = true");
+    let settings = format!("{ENABLED_SETTINGS}\nmulti_agent = true");
     let mut scripted = Scripted::start(&settings).await;
     let source = "const ids = JSON.parse((await tools.exec_command({ cmd: 'cat ids' })).output); \
                   text(await tools.write_stdin({ session_id: ids.session, chars: 'echo x > by_terminal\\n' }).catch(String)); \
                   text(await tools.multi_agent_v1__send_input({ target: ids.agent, message: 'write' }).catch(String))";
-    let waiting = format!("{WAITS}{source}");
+    let waiting = format!("{WAITING_SCRIPT}{source}");
     scripted
         .outputs_under(under("readOnly"), [script("c0", &waiting)])
         .await;

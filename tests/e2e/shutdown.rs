@@ -15,7 +15,7 @@ use crate::serving;
 use crate::setup::{scripted_home, server};
 
 /// The server promises two seconds; a busy machine gets more.
-const SOON: Duration = Duration::from_secs(10);
+const EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Goes on for long, and so does its child. Both hold a pipe for as long as they live.
 const COMMAND: &str = "exec 9>pipe; echo begun; sleep 600 & wait";
@@ -51,7 +51,7 @@ async fn home_with_command() -> (ModelServer, TempDir, pipe::Receiver) {
 
 /// Nobody holds the pipe any more.
 async fn check_nothing_is_left(mut held: pipe::Receiver) {
-    let ended = tokio::time::timeout(SOON, held.read_to_end(&mut Vec::new())).await;
+    let ended = tokio::time::timeout(EXIT_TIMEOUT, held.read_to_end(&mut Vec::new())).await;
     ended.unwrap().unwrap();
 }
 
@@ -63,7 +63,7 @@ async fn check(stop: impl FnOnce(&AppServer)) {
     // Every turn and item that began has ended, or this complains.
     server.finish().await.unwrap();
     check_nothing_is_left(held).await;
-    assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
+    assert!(started.elapsed() < EXIT_TIMEOUT, "{:?}", started.elapsed());
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn signal_ends_running_work() {
 /// A client that ends sends its last requests and closes the input at once.
 #[tokio::test]
 async fn requests_before_the_end_of_the_input_find_their_thread() {
-    const HOLDS: usize = 50;
+    const OPEN_REQUESTS: usize = 50;
     let model = ModelServer::start([HttpReply::stream(&sse::text("hi"))]);
     let model = model.await.unwrap();
     let home = scripted_home(&model, "approval_policy = \"never\"");
@@ -109,9 +109,9 @@ async fn requests_before_the_end_of_the_input_find_their_thread() {
     let turn = json!({ "threadId": thread, "input": [{ "type": "text", "text": "go" }] });
     let hold = json!({ "threadId": thread });
     let method = "thread/increment_elicitation";
-    let holds = (0..HOLDS).map(|id| json!({ "id": id, "method": method, "params": hold }));
+    let holds = (0..OPEN_REQUESTS).map(|id| json!({ "id": id, "method": method, "params": hold }));
     let mut last: Vec<_> = holds.collect();
-    last.push(json!({ "id": HOLDS, "method": "turn/start", "params": turn }));
+    last.push(json!({ "id": OPEN_REQUESTS, "method": "turn/start", "params": turn }));
     input.write(&last).await.unwrap();
     drop(input);
     let mut results = 0;
@@ -119,7 +119,7 @@ async fn requests_before_the_end_of_the_input_find_their_thread() {
         assert!(message.get("error").is_none(), "{message}");
         results += usize::from(message["id"].is_u64() && message.get("result").is_some());
     }
-    assert_eq!(results, HOLDS + 1);
+    assert_eq!(results, OPEN_REQUESTS + 1);
     assert!(server.wait().await.unwrap().success());
 }
 
@@ -148,7 +148,7 @@ async fn a_second_signal_ends_a_server_on_standard_input_at_once() {
         let sent = Command::new("kill").args(["-s", signal, &id]).status();
         assert!(sent.unwrap().success());
     }
-    let ended = tokio::time::timeout(SOON, server.wait()).await;
+    let ended = tokio::time::timeout(EXIT_TIMEOUT, server.wait()).await;
     let code = ended.unwrap().unwrap().code();
     assert!([Some(130), Some(143)].contains(&code), "{code:?}");
 }
@@ -166,7 +166,7 @@ async fn a_second_signal_ends_a_listener_at_once() {
     client.call("thread/loaded/list", json!({})).await.unwrap();
     // Another signal than the first, so that the two cannot become one.
     server.send_signal("INT");
-    let ended = tokio::time::timeout(SOON, server.child.wait()).await;
+    let ended = tokio::time::timeout(EXIT_TIMEOUT, server.child.wait()).await;
     let code = ended.unwrap().unwrap().code();
     assert!([Some(130), Some(143)].contains(&code), "{code:?}");
     check_nothing_is_left(held).await;

@@ -17,10 +17,10 @@ use crate::listeners::{Listening, initialized};
 use crate::setup::scripted_home;
 
 /// Nothing may take longer than this.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// After so many turns the memory is taken that the end is held against.
-const WARM: usize = 100;
+const WARM_UP_TURNS: usize = 100;
 
 /// How much is done.
 #[derive(Clone, Copy)]
@@ -208,7 +208,7 @@ async fn soak(load: Load) -> (u64, u64) {
     let mut guest = server.connect().await;
     let warm = loop {
         tokio::select! {
-            reached = done.wait_for(|turns| *turns >= WARM.min(total / 2)) => {
+            reached = done.wait_for(|turns| *turns >= WARM_UP_TURNS.min(total / 2)) => {
                 reached.unwrap();
                 break resident(process);
             }
@@ -231,7 +231,7 @@ async fn soak(load: Load) -> (u64, u64) {
     server.terminate();
     assert!(server.child.wait().await.unwrap().success());
     drop(own);
-    let left = tokio::time::timeout(PATIENCE, held.read_to_end(&mut Vec::new())).await;
+    let left = tokio::time::timeout(TEST_TIMEOUT, held.read_to_end(&mut Vec::new())).await;
     left.unwrap().unwrap();
     (warm, end)
 }
@@ -254,6 +254,6 @@ async fn memory_does_not_grow_over_two_thousand_turns() {
         turns_each: 40,
     })
     .await;
-    println!("after {WARM} turns {warm} KiB, in the end {end} KiB");
+    println!("after {WARM_UP_TURNS} turns {warm} KiB, in the end {end} KiB");
     assert!(end * 5 <= warm * 6, "{warm} KiB became {end} KiB");
 }

@@ -177,7 +177,7 @@ fn outline_of(turns: &[&[&str]]) -> Vec<String> {
     lines.iter().map(|line| (*line).to_owned()).collect()
 }
 
-const COMPLETED: [&str; 2] = [
+const COMPLETED_KINDS: [&str; 2] = [
     "codex_turn_ended completed",
     "protocol_event_observed turn_complete",
 ];
@@ -319,9 +319,9 @@ async fn turns_that_fail_or_are_interrupted() {
         "protocol_event_observed error",
     ];
     let expected = outline_of(&[
-        &[&retried[..], &COMPLETED].concat(),
+        &[&retried[..], &COMPLETED_KINDS].concat(),
         &cancelled,
-        &[&refused[..], &COMPLETED].concat(),
+        &[&refused[..], &COMPLETED_KINDS].concat(),
     ]);
     assert_eq!(lines, expected);
     let partial = bundle.payload("inference_failed", "partial_response_payload");

@@ -37,7 +37,7 @@ const ID_MEMBERS: [&str; 10] = [
 const OF_STORED_THREADS: [&str; 5] = ["createdAt", "updatedAt", "recencyAt", "path", "cliVersion"];
 
 /// Notifications that come beside a command that runs, sooner or later. The output of a command is also in its item.
-const SKIPPED: [&str; 3] = [
+const SKIPPED_METHODS: [&str; 3] = [
     "account/rateLimits/updated",
     "item/commandExecution/outputDelta",
     "thread/tokenUsage/updated",
@@ -150,7 +150,7 @@ impl Transcript {
     }
 
     fn add(&mut self, method: &str, params: &Value) {
-        if SKIPPED.contains(&method) {
+        if SKIPPED_METHODS.contains(&method) {
             return;
         }
         if self.leaves_out_text && !params["delta"].is_null() {

@@ -8,7 +8,7 @@ use crate::setup::{experimental_server, scripted_home};
 use crate::soak::message;
 
 const METHOD: &str = "turn/settings/update";
-const ON: &str = "[features]\nstep_model_switching = true\n";
+const SWITCHING_SETTINGS: &str = "[features]\nstep_model_switching = true\n";
 
 /// A call of the tool `pause` of the client, which lasts until the test answers it.
 fn pause(id: &str) -> HttpReply {
@@ -93,7 +93,7 @@ impl PausedTurn {
 
 #[tokio::test]
 async fn the_next_request_of_a_turn_has_other_settings() {
-    let mut paused = PausedTurn::start("gpt-5.4", ON).await;
+    let mut paused = PausedTurn::start("gpt-5.4", SWITCHING_SETTINGS).await;
     let first = json!({ "effort": "low" });
     paused.applies(first).await;
     let second = json!({
@@ -142,7 +142,7 @@ async fn the_next_request_of_a_turn_has_other_settings() {
 #[tokio::test]
 async fn other_settings_are_refused_as_in_0_169() {
     let unknown = "thread not found: 01a0f5cf-7ed4-7003-9f30-08c4ff4b9b5d";
-    let mut paused = PausedTurn::start("scripted", ON).await;
+    let mut paused = PausedTurn::start("scripted", SWITCHING_SETTINGS).await;
     let nowhere = json!([{ "environmentId": "far", "cwd": "/" }]);
     for (params, refusal) in [
         (json!({}), "the active model has only fallback metadata"),
@@ -183,7 +183,7 @@ async fn other_settings_are_refused_as_in_0_169() {
     assert_eq!(answer["result"]["status"], "targetUnavailable");
     paused.server.finish().await.unwrap();
 
-    let mut known = PausedTurn::start("gpt-5.4", ON).await;
+    let mut known = PausedTurn::start("gpt-5.4", SWITCHING_SETTINGS).await;
     let answer = known.update(json!({ "model": "nope" })).await;
     let refusal = "the destination model has only fallback metadata";
     assert_eq!(answer["error"]["message"], refusal);

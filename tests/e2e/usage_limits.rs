@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::setup::{PROGRAM, scripted_home, server};
 use crate::threads::message_reply;
 
-const NEVER: &str = "approval_policy = \"never\"\n";
+const NEVER_SETTINGS: &str = "approval_policy = \"never\"\n";
 const FEATURES: &str = "[features]\nunified_exec = false\n";
 
 /// What each scripted response uses.
@@ -39,7 +39,7 @@ async fn newer_server(home: &TempDir) -> AppServer {
 }
 
 fn home_with_limits(model: &ModelServer, limits: &str) -> TempDir {
-    scripted_home(model, &format!("{NEVER}{limits}{FEATURES}"))
+    scripted_home(model, &format!("{NEVER_SETTINGS}{limits}{FEATURES}"))
 }
 
 /// Runs a turn and answers the params of its end.
@@ -238,7 +238,7 @@ pub(crate) fn catalogue(prices: Value) -> String {
 #[tokio::test]
 async fn costs_follow_the_prices_of_the_catalogue() {
     let model = ModelServer::start(work("a")).await.unwrap();
-    let settings = format!("{NEVER}model_catalog_json = \"models.json\"\n{FEATURES}");
+    let settings = format!("{NEVER_SETTINGS}model_catalog_json = \"models.json\"\n{FEATURES}");
     let home = scripted_home(&model, &settings);
     // Ten tokens sent and five received cost 0.02 dollars.
     let prices = json!({ "input": 1000.0, "output": 2000.0 });

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::git::git;
 use crate::serving::Serving;
 
-const INVALID: i64 = -32600;
-const INTERNAL: i64 = -32603;
+const INVALID_REQUEST: i64 = -32600;
+const INTERNAL_ERROR: i64 = -32603;
 
 #[tokio::test]
 async fn watch_reports_changes_until_it_ends() {
@@ -37,7 +37,12 @@ async fn watch_reports_changes_until_it_ends() {
     }
     let relative = "AbsolutePathBuf deserialized without a base path";
     serving
-        .refused("fs/watch", json!({ "path": "x" }), INVALID, relative)
+        .refused(
+            "fs/watch",
+            json!({ "path": "x" }),
+            INVALID_REQUEST,
+            relative,
+        )
         .await;
     serving.finish().await;
 }
@@ -50,7 +55,7 @@ async fn a_diff_to_the_remote_has_everything_local() {
     let message = format!("failed to compute git diff to remote for cwd: {work:?}");
     let params = json!({ "cwd": work });
     serving
-        .refused("gitDiffToRemote", params.clone(), INVALID, &message)
+        .refused("gitDiffToRemote", params.clone(), INVALID_REQUEST, &message)
         .await;
     git(&work, &["init", "-q", "--bare", &remote]);
     git(&work, &["init", "-q"]);
@@ -58,7 +63,7 @@ async fn a_diff_to_the_remote_has_everything_local() {
     git(&work, &["add", "."]);
     git(&work, &["commit", "-q", "-m", "first"]);
     serving
-        .refused("gitDiffToRemote", params.clone(), INVALID, &message)
+        .refused("gitDiffToRemote", params.clone(), INVALID_REQUEST, &message)
         .await;
     git(&work, &["remote", "add", "origin", &remote]);
     git(&work, &["push", "-q", "origin", "HEAD"]);
@@ -136,10 +141,20 @@ async fn settings_of_another_agent_are_offered_and_taken_over() {
     fs::write(serving.path("repo/.claude/settings.json"), "[]").unwrap();
     let no_table = "external agent settings root must be an object";
     serving
-        .refused("externalAgentConfig/detect", params, INTERNAL, no_table)
+        .refused(
+            "externalAgentConfig/detect",
+            params,
+            INTERNAL_ERROR,
+            no_table,
+        )
         .await;
     serving
-        .refused("externalAgentConfig/import", import, INTERNAL, no_table)
+        .refused(
+            "externalAgentConfig/import",
+            import,
+            INTERNAL_ERROR,
+            no_table,
+        )
         .await;
     serving.finish().await;
 }
@@ -199,7 +214,12 @@ async fn a_report_is_kept_and_sent_nowhere() {
     assert!(folder.join("codex-logs.log").exists());
     let params = json!({ "classification": "bug", "includeLogs": false, "threadId": "nope" });
     serving
-        .refused("feedback/upload", params, INVALID, "invalid thread id")
+        .refused(
+            "feedback/upload",
+            params,
+            INVALID_REQUEST,
+            "invalid thread id",
+        )
         .await;
     serving.finish().await;
 }
@@ -222,7 +242,7 @@ async fn report_is_sent_to_the_configured_address() {
     assert_eq!(body["report"]["tags"], tags);
     let failed = "failed to upload feedback: the answer is 500";
     serving
-        .refused("feedback/upload", params, INTERNAL, failed)
+        .refused("feedback/upload", params, INTERNAL_ERROR, failed)
         .await;
     // It is not lost.
     assert_eq!(reports(&serving).len(), 2);
@@ -235,7 +255,7 @@ async fn feedback_can_be_switched_off() {
     let params = json!({ "classification": "bug", "includeLogs": false });
     let disabled = "sending feedback is disabled by configuration";
     serving
-        .refused("feedback/upload", params, INVALID, disabled)
+        .refused("feedback/upload", params, INVALID_REQUEST, disabled)
         .await;
     assert!(!fs::exists(serving.path("feedback")).unwrap());
     serving.finish().await;
@@ -248,15 +268,15 @@ async fn unsupported_features_are_empty_or_refused() {
     let apps = serving.result("app/list", json!({})).await;
     assert_eq!(apps, none);
     let login = json!({ "name": "nobody" });
-    let refused = serving.refused("mcpServer/oauth/login", login, INVALID, "nobody");
+    let refused = serving.refused("mcpServer/oauth/login", login, INVALID_REQUEST, "nobody");
     refused.await;
     let thread = serving.result("thread/start", json!({})).await;
     let thread = thread["thread"]["id"].clone();
     let stop = json!({ "threadId": thread });
-    let refused = serving.refused("thread/realtime/stop", stop, INVALID, "realtime");
+    let refused = serving.refused("thread/realtime/stop", stop, INVALID_REQUEST, "realtime");
     refused.await;
     let back = json!({ "threadId": thread, "numTurns": 1 });
-    let refused = serving.refused("thread/rollback", back, INVALID, "nothing was said");
+    let refused = serving.refused("thread/rollback", back, INVALID_REQUEST, "nothing was said");
     refused.await;
     serving.finish().await;
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::repository;
 
 /// Words that are pictures. They are not part of the names of files, types, fields and public functions.
-const BANNED: [&str; 30] = [
+const BANNED_WORDS: [&str; 30] = [
     "bond",
     "brought",
     "door",
@@ -43,7 +43,7 @@ const BANNED: [&str; 30] = [
 ];
 
 /// Names with such a word, and why.
-const ALLOWED: [(&str, &str); 6] = [
+const ALLOWED_NAMES: [(&str, &str); 6] = [
     ("RealtimeVoice", "a name of the protocol"),
     ("RealtimeVoicesList", "a name of the protocol"),
     ("ThreadRealtimeListVoicesParams", "a name of the protocol"),
@@ -56,14 +56,14 @@ const ALLOWED: [(&str, &str); 6] = [
 ];
 
 /// Type names that more than two modules define, and why.
-const REPEATED: [(&str, &str); 3] = [
+const REPEATED_TYPES: [(&str, &str); 3] = [
     ("Thread", "in the protocol, in the engine and in traces"),
     ("ToolCall", "in the engine, in traces and in scenarios"),
     ("Turn", "in the protocol and in traces"),
 ];
 
 /// Public functions whose errors are strings.
-const UNTYPED: [&str; 0] = [];
+const UNTYPED_FUNCTIONS: [&str; 0] = [];
 
 /// Each has a row in the glossary.
 const SUBJECTS: [&str; 17] = [
@@ -187,9 +187,9 @@ fn words(name: &str) -> Vec<String> {
 }
 
 fn banned_word(name: &str) -> Option<String> {
-    let is_allowed = ALLOWED.iter().any(|(allowed, _)| *allowed == name);
+    let is_allowed = ALLOWED_NAMES.iter().any(|(allowed, _)| *allowed == name);
     let mut words = words(name).into_iter();
-    let banned = words.find(|word| BANNED.contains(&word.as_str()));
+    let banned = words.find(|word| BANNED_WORDS.contains(&word.as_str()));
     banned.filter(|_| !is_allowed)
 }
 
@@ -268,7 +268,7 @@ fn a_type_name_has_at_most_two_definitions() {
             places.entry(found.name).or_default().push(found.place);
         }
     }
-    for (name, _) in REPEATED {
+    for (name, _) in REPEATED_TYPES {
         places.remove(name);
     }
     let repeated = places.into_iter().filter(|(_, places)| places.len() > 2);
@@ -283,7 +283,7 @@ fn public_errors_are_typed() {
     for found in sources().iter().flat_map(|file| definitions(file)) {
         let is_item = found.kind == "fn" || found.kind == "type";
         let has_text = found.signature.contains(", String>") && found.signature.contains("Result<");
-        let is_exception = UNTYPED.contains(&found.name.as_str());
+        let is_exception = UNTYPED_FUNCTIONS.contains(&found.name.as_str());
         if found.is_public && is_item && has_text && !is_exception && string_error(&found.signature)
         {
             problems.insert(format!("{}: `{}`", found.place, found.name));

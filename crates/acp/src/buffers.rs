@@ -151,22 +151,28 @@ async fn notify_conflict(agent: &Agent, session: &AcpSession, path: &Path) {
 mod tests {
     use super::*;
 
-    const OLD: &str = "a\nb\nc\nd\ne\n";
-    const NEW: &str = "a\nB\nc\nd\ne\n";
+    const OLD_TEXT: &str = "a\nb\nc\nd\ne\n";
+    const NEW_TEXT: &str = "a\nB\nc\nd\ne\n";
 
     #[test]
     fn a_buffer_that_is_saved_becomes_the_file() {
-        assert_eq!(merged(OLD, OLD, NEW), Merged::Text(NEW.to_owned()));
-        assert_eq!(merged(NEW, OLD, NEW), Merged::UpToDate);
+        assert_eq!(
+            merged(OLD_TEXT, OLD_TEXT, NEW_TEXT),
+            Merged::Text(NEW_TEXT.to_owned())
+        );
+        assert_eq!(merged(NEW_TEXT, OLD_TEXT, NEW_TEXT), Merged::UpToDate);
     }
 
     #[test]
     fn concurrent_buffer_edits_are_kept() {
         let typed = "a\nb\nc\nd\nE!\n";
         assert_eq!(
-            merged(typed, OLD, NEW),
+            merged(typed, OLD_TEXT, NEW_TEXT),
             Merged::Text("a\nB\nc\nd\nE!\n".to_owned())
         );
-        assert_eq!(merged("a\nmine\nc\nd\ne\n", OLD, NEW), Merged::Conflict);
+        assert_eq!(
+            merged("a\nmine\nc\nd\ne\n", OLD_TEXT, NEW_TEXT),
+            Merged::Conflict
+        );
     }
 }

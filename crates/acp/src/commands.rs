@@ -67,7 +67,7 @@ const COMMANDS: [(&str, &str, Option<&str>); 13] = [
 ];
 
 /// The prefix of prompts from the home folder.
-const SAVED: &str = "prompts:";
+const PROMPT_PREFIX: &str = "prompts:";
 
 /// A command and the text after its name.
 #[derive(Debug, PartialEq)]
@@ -92,7 +92,7 @@ pub(crate) fn parse(text: &str) -> Option<CommandInvocation> {
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let is_known = COMMANDS.iter().any(|(known, ..)| *known == name)
         || name.starts_with('$')
-        || name.starts_with(SAVED);
+        || name.starts_with(PROMPT_PREFIX);
     is_known.then(|| CommandInvocation {
         name: name.to_owned(),
         rest: rest.trim().to_owned(),
@@ -132,7 +132,7 @@ pub(crate) async fn run(
             agent.call("account/logout", &Value::Null).await?;
             "Logged out.".to_owned()
         }
-        name => match name.strip_prefix(SAVED) {
+        name => match name.strip_prefix(PROMPT_PREFIX) {
             Some(saved) => {
                 return saved_prompts::text(agent.home.as_deref(), saved, &rest)
                     .map(CommandOutcome::Prompt);
@@ -206,7 +206,7 @@ pub(crate) async fn available(agent: &Agent, session: &AcpSession) -> SessionUpd
     let saved = saved_prompts::list(agent.home.as_deref()).into_iter();
     commands.extend(saved.map(|saved| {
         command(
-            format!("{SAVED}{}", saved.name),
+            format!("{PROMPT_PREFIX}{}", saved.name),
             saved.description,
             Some(saved.hint),
         )

@@ -10,7 +10,7 @@ use codex_app_server_protocol::v2::{
 use serde_json::{Map, Value, json};
 
 /// The suffix of the field for a free-text answer.
-const OTHER: &str = "_other";
+const OTHER_FIELD: &str = "_other";
 
 /// The form of an elicitation of an MCP server; both protocols have the same schema.
 pub(crate) fn of_server(
@@ -87,7 +87,7 @@ fn with_question(
     let schema = schema.property(question.id.clone(), property, !has_other);
     if has_other {
         let other = StringPropertySchema::new().title("Something else".to_owned());
-        schema.property(format!("{}{OTHER}", question.id), other, false)
+        schema.property(format!("{}{OTHER_FIELD}", question.id), other, false)
     } else {
         schema
     }
@@ -104,7 +104,7 @@ pub(crate) fn question_answers(
         let Some(content) = accepted.map(|answer| &answer["content"]) else {
             continue;
         };
-        let fields = [question.id.clone(), format!("{}{OTHER}", question.id)];
+        let fields = [question.id.clone(), format!("{}{OTHER_FIELD}", question.id)];
         let texts = fields.iter().filter_map(|field| content[field].as_str());
         let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
         if !texts.is_empty() {

@@ -35,7 +35,7 @@ pub(crate) fn by_alias(mode: &str) -> &str {
 }
 
 /// The mode for settings that match no other mode.
-pub(crate) const CONFIGURED: (&str, &str, &str) = (
+pub(crate) const CONFIGURED_MODE: (&str, &str, &str) = (
     "configured",
     "As configured",
     "The approval policy and sandbox of the configuration.",

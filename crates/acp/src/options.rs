@@ -9,15 +9,15 @@ use serde_json::{Value, json};
 use crate::client_features::ClientFeatures;
 use crate::errors;
 use crate::models::{ModelChoice, ModelInfo, ModelState, OwnModel, model_id};
-use crate::modes::{self, CONFIGURED, FULL_ACCESS, MODES, READ_ONLY, WORKSPACE};
+use crate::modes::{self, CONFIGURED_MODE, FULL_ACCESS, MODES, READ_ONLY, WORKSPACE};
 
 const MODE: &str = "mode";
 const COLLABORATION: &str = "collaboration_mode";
 pub(crate) const MODEL: &str = "model";
 pub(crate) const EFFORT: &str = "reasoning_effort";
-const FAST: &str = "fast-mode";
-const ON: &str = "on";
-const OFF: &str = "off";
+const FAST_OPTION: &str = "fast-mode";
+const ON_VALUE: &str = "on";
+const OFF_VALUE: &str = "off";
 
 /// The settings of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -87,11 +87,11 @@ impl Settings {
     }
 
     fn mode_id(&self) -> &'static str {
-        self.mode.unwrap_or(CONFIGURED.0)
+        self.mode.unwrap_or(CONFIGURED_MODE.0)
     }
 
     fn modes(&self) -> Vec<(&'static str, &'static str, &'static str)> {
-        let configured = self.mode.is_none().then_some(CONFIGURED);
+        let configured = self.mode.is_none().then_some(CONFIGURED_MODE);
         MODES.into_iter().chain(configured).collect()
     }
 
@@ -138,11 +138,11 @@ impl Settings {
         ];
         options.extend(self.effort_option());
         let fast = if client_features.boolean_options {
-            SessionConfigOption::boolean(FAST, "Fast", self.is_fast)
+            SessionConfigOption::boolean(FAST_OPTION, "Fast", self.is_fast)
         } else {
-            let current = if self.is_fast { ON } else { OFF };
-            let speeds = vec![choice(OFF, "Off"), choice(ON, "On")];
-            SessionConfigOption::select(FAST, "Fast", current, speeds)
+            let current = if self.is_fast { ON_VALUE } else { OFF_VALUE };
+            let speeds = vec![choice(OFF_VALUE, "Off"), choice(ON_VALUE, "On")];
+            SessionConfigOption::select(FAST_OPTION, "Fast", current, speeds)
         };
         let fast = fast
             .description("Faster answers at a higher price".to_owned())
@@ -220,7 +220,7 @@ impl Settings {
     /// The change of thread settings for a mode. The name of the fast option is taken, too, as adapters do.
     pub(crate) fn change_mode(&self, mode: &str) -> Result<Value, Error> {
         let (policy, sandbox) = match modes::by_alias(mode) {
-            FAST => return Ok(tier(true)),
+            FAST_OPTION => return Ok(tier(true)),
             READ_ONLY => ("on-request", json!({ "type": "readOnly" })),
             WORKSPACE => ("on-request", self.workspace.clone()),
             FULL_ACCESS => ("never", json!({ "type": "dangerFullAccess" })),
@@ -237,7 +237,7 @@ impl Settings {
         value: &SessionConfigOptionValue,
     ) -> Result<Value, Error> {
         match (option, value) {
-            (FAST, SessionConfigOptionValue::Boolean { value }) => Ok(tier(*value)),
+            (FAST_OPTION, SessionConfigOptionValue::Boolean { value }) => Ok(tier(*value)),
             (_, SessionConfigOptionValue::ValueId { value }) => self.select(option, &value.0),
             _ => Err(errors::invalid(format!(
                 "there is no option `{option}` with such a value"
@@ -253,7 +253,7 @@ impl Settings {
                 "plan" | "default" => Ok(self.thinking(value, &self.model, self.effort.as_deref())),
                 _ => Err(unknown()),
             },
-            FAST if value == ON || value == OFF => Ok(tier(value == ON)),
+            FAST_OPTION if value == ON_VALUE || value == OFF_VALUE => Ok(tier(value == ON_VALUE)),
             MODEL if value == self.model => Ok(json!({})),
             MODEL => {
                 if let Some(own) = self.own_models.iter().find(|own| own.id == value) {

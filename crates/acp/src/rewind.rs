@@ -22,7 +22,7 @@ const MAX_TURNS: usize = 10_000;
 const PAGE: usize = 100;
 
 /// How many checkpoints the command lists.
-const LISTED: usize = 20;
+const MAX_LISTED: usize = 20;
 
 /// Tells clients of the methods.
 pub(crate) fn announced() -> Meta {
@@ -220,7 +220,7 @@ pub(crate) async fn command(
     rest: &str,
 ) -> Result<String, Error> {
     let params =
-        json!({ "threadId": session.thread_id(), "sortDirection": "desc", "limit": LISTED });
+        json!({ "threadId": session.thread_id(), "sortDirection": "desc", "limit": MAX_LISTED });
     let page = agent.call("thread/checkpoint/list", &params).await?;
     let listed = page["data"].as_array().map_or(&[][..], Vec::as_slice);
     let mut words = rest.split_whitespace();

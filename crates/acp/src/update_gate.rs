@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 
 /// The time after which a client has read a reply that was written.
-const READING: Duration = Duration::from_millis(75);
+const READING_TIME: Duration = Duration::from_millis(75);
 
 /// More updates are not held; then all are sent.
 const MOST_HELD: usize = 256;
@@ -82,7 +82,7 @@ impl UpdateGate {
     pub(crate) async fn reply_read(&self) {
         let mut requests = self.requests.subscribe();
         // Either is enough.
-        let _ = tokio::time::timeout(READING, requests.changed()).await;
+        let _ = tokio::time::timeout(READING_TIME, requests.changed()).await;
     }
 
     /// Whether somebody waits for a request about the session.
@@ -150,7 +150,7 @@ mod tests {
         let gate = Arc::new(UpdateGate::closed());
         let start = tokio::time::Instant::now();
         gate.reply_read().await;
-        assert_eq!(start.elapsed().as_millis(), READING.as_millis());
+        assert_eq!(start.elapsed().as_millis(), READING_TIME.as_millis());
         // A request before the reply says nothing.
         gate.requested();
         let start = tokio::time::Instant::now();

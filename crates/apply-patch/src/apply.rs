@@ -255,9 +255,9 @@ fn check_replaceable(step: &FileStep) -> io::Result<()> {
 
 /// An unused name beside `location`.
 fn free_name(location: &FileLocation) -> io::Result<FileLocation> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
+    static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
     loop {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
         let candidate = location.beside(&format!(".apply-patch-{}-{number}", std::process::id()));
         match codex_mounts::symlink_metadata(&candidate.at) {
             Ok(_) => {}

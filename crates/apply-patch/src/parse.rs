@@ -7,8 +7,8 @@
 use crate::error::{HunkProblem, ParseError};
 use crate::patch::{Chunk, ChunkLine, Hunk, Patch};
 
-pub(crate) const BEGIN: &str = "*** Begin Patch";
-pub(crate) const END: &str = "*** End Patch";
+pub(crate) const BEGIN_MARKER: &str = "*** Begin Patch";
+pub(crate) const END_MARKER: &str = "*** End Patch";
 pub(crate) const ADD_FILE: &str = "*** Add File: ";
 pub(crate) const DELETE_FILE: &str = "*** Delete File: ";
 pub(crate) const UPDATE_FILE: &str = "*** Update File: ";
@@ -54,8 +54,8 @@ fn body<'a, 't>(lines: &'a [&'t str]) -> Result<&'a [&'t str], ParseError> {
 fn between_markers<'a, 't>(lines: &'a [&'t str]) -> Result<&'a [&'t str], ParseError> {
     match lines {
         [] => Err(ParseError::NoEnd),
-        [first, ..] if first.trim() != BEGIN => Err(ParseError::NoBegin),
-        [_, body @ .., last] if last.trim() == END => Ok(body),
+        [first, ..] if first.trim() != BEGIN_MARKER => Err(ParseError::NoBegin),
+        [_, body @ .., last] if last.trim() == END_MARKER => Ok(body),
         _ => Err(ParseError::NoEnd),
     }
 }

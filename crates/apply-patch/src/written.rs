@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::parse::{ADD_FILE, BEGIN, DELETE_FILE, END, END_OF_FILE, MOVE_TO, UPDATE_FILE};
+use crate::parse::{
+    ADD_FILE, BEGIN_MARKER, DELETE_FILE, END_MARKER, END_OF_FILE, MOVE_TO, UPDATE_FILE,
+};
 
 /// The change of one file, as far as it is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,11 +26,13 @@ pub enum WrittenChange {
 #[must_use]
 pub fn written_changes(text: &str) -> BTreeMap<String, WrittenChange> {
     let complete = text.rfind('\n').map_or("", |end| &text[..end]);
-    let mut lines = complete.lines().skip_while(|line| line.trim() != BEGIN);
+    let mut lines = complete
+        .lines()
+        .skip_while(|line| line.trim() != BEGIN_MARKER);
     lines.next();
     let mut changes = BTreeMap::new();
     let mut current = String::new();
-    for line in lines.take_while(|line| line.trim() != END) {
+    for line in lines.take_while(|line| line.trim() != END_MARKER) {
         let header = line.trim();
         let (path, change) = if let Some(path) = header.strip_prefix(ADD_FILE) {
             (path, WrittenChange::Add(String::new()))

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use crate::app::App;
 
 /// How long lists are used without asking again.
-const FRESH: Duration = Duration::from_secs(60 * 60);
+const FRESH_TIME: Duration = Duration::from_secs(60 * 60);
 /// The same for featured plugins.
 const FEATURED_FRESH: Duration = Duration::from_secs(3 * 60 * 60);
 
@@ -47,7 +47,7 @@ impl KeptList {
     fn for_account(kept: &Mutex<Option<Self>>, account: &AccountKey) -> Option<Arc<Vec<App>>> {
         let kept = kept.lock();
         let kept = kept.as_ref()?;
-        let is_usable = kept.account == *account && kept.at.elapsed() < FRESH;
+        let is_usable = kept.account == *account && kept.at.elapsed() < FRESH_TIME;
         is_usable.then(|| Arc::clone(&kept.apps))
     }
 }

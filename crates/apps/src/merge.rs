@@ -7,11 +7,11 @@ use crate::app::App;
 use crate::names::install_page;
 
 /// Ids with this start are parts of the service itself.
-const HIDDEN: &str = "connector_openai_";
+const HIDDEN_PREFIX: &str = "connector_openai_";
 
 /// Whether an app is never shown.
 pub(crate) fn is_hidden(id: &str) -> bool {
-    id.starts_with(HIDDEN)
+    id.starts_with(HIDDEN_PREFIX)
 }
 
 /// Merges the directory, connected apps and the apps of plugins by id: connected ones first, then by name and id.

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::folder::{BatchError, BatchFolder, RowStatus, RowUsage};
 
 /// The rate is that of results of this time.
-const RECENT: Duration = Duration::from_secs(300);
+const RECENT_TIME: Duration = Duration::from_secs(300);
 
 /// How far a batch is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -71,7 +71,7 @@ pub fn status(folder: &BatchFolder) -> Result<BatchStatus, BatchError> {
             RowStatus::OverLimit => status.over_limit += 1,
         }
         status.usage.add(&result.usage);
-        if let Some(age) = age(folder.file("results", index)).filter(|age| *age <= RECENT) {
+        if let Some(age) = age(folder.file("results", index)).filter(|age| *age <= RECENT_TIME) {
             recent += 1;
             oldest = oldest.max(age);
         }

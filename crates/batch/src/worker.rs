@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use crate::folder::BatchFolder;
 
 /// Held by the process of the worker for as long as it lives.
-const ALIVE: &str = "alive.lock";
+const ALIVE_FILE: &str = "alive.lock";
 
 /// A worker of this process.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl BatchWorker {
         codex_private_files::create_dir_all(&home)?;
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let alive = codex_private_files::open(&home.join(ALIVE), &mut options)?;
+        let alive = codex_private_files::open(&home.join(ALIVE_FILE), &mut options)?;
         // Where the file system has no locks, the lease alone says whether a worker has ended.
         if let Err(error) = alive.lock() {
             tracing::debug!(%error, "a worker cannot be known to live");
@@ -72,7 +72,7 @@ impl BatchWorker {
         if host != self.host || uuid::Uuid::parse_str(worker).is_err() {
             return false;
         }
-        let alive = File::open(folder_of(folder, worker).join(ALIVE));
+        let alive = File::open(folder_of(folder, worker).join(ALIVE_FILE));
         alive.is_ok_and(|alive| alive.try_lock_shared().is_ok())
     }
 }

@@ -8,7 +8,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::walk::Entry;
 
 /// Folders that tools fill, whatever the rules say.
-const GENERATED: [&str; 8] = [
+const GENERATED_FOLDERS: [&str; 8] = [
     "node_modules",
     ".venv",
     "venv",
@@ -92,7 +92,7 @@ impl IgnoreRules {
     /// Whether a folder is ignored.
     pub(crate) fn ignores_folder(&self, folder: &Path) -> bool {
         let name = folder.file_name().and_then(|name| name.to_str());
-        if name.is_some_and(|name| GENERATED.contains(&name)) {
+        if name.is_some_and(|name| GENERATED_FOLDERS.contains(&name)) {
             return true;
         }
         let mut rules = Some(self);

@@ -14,7 +14,7 @@ use crate::manifest::{Checkpoint, Manifest, contents};
 use crate::state::ContentHash;
 
 /// How old a content must be to be removed when nothing refers to it.
-const UNREFERENCED: Duration = Duration::from_secs(24 * 60 * 60);
+const UNREFERENCED_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// How old a temporary file must be to be one that was left behind.
 const LEFT_BEHIND: Duration = Duration::from_secs(60 * 60);
 
@@ -250,7 +250,7 @@ impl CheckpointStore {
                 // Its time is read again, since somebody may have needed it meanwhile.
                 let is_old = || {
                     StoredFile::from_path(file.path.clone())
-                        .is_some_and(|f| f.is_older(now, UNREFERENCED))
+                        .is_some_and(|f| f.is_older(now, UNREFERENCED_TIME))
                 };
                 if is_kept || !is_old() || fs::remove_file(&file.path).is_err() {
                     used += file.size;

@@ -121,7 +121,8 @@ impl GenerateArguments {
 }
 
 /// Says that what `build.rs` has packed cannot be read.
-const DAMAGED: &str = "the program is damaged: its description of the protocol cannot be read";
+const DAMAGED_MESSAGE: &str =
+    "the program is damaged: its description of the protocol cannot be read";
 
 /// The folder for the files, and those below it that were made.
 struct OutputFolder<'p> {
@@ -149,8 +150,8 @@ impl<'p> OutputFolder<'p> {
 
     /// Writes the files of a surface that `build.rs` has packed: paths and texts, each with a zero byte at its end.
     fn write_packed(mut self, packed: &[u8]) -> anyhow::Result<Vec<PathBuf>> {
-        let texts = zstd::decode_all(packed).context(DAMAGED)?;
-        let texts = String::from_utf8(texts).context(DAMAGED)?;
+        let texts = zstd::decode_all(packed).context(DAMAGED_MESSAGE)?;
+        let texts = String::from_utf8(texts).context(DAMAGED_MESSAGE)?;
         let mut parts = texts.split_terminator('\0');
         while let (Some(path), Some(text)) = (parts.next(), parts.next()) {
             self.write(path, text)?;
@@ -165,8 +166,8 @@ impl<'p> OutputFolder<'p> {
         import_extension: &str,
         exporter: FileExporter,
     ) -> anyhow::Result<Vec<PathBuf>> {
-        let catalogue = zstd::decode_all(CATALOGUE).context(DAMAGED)?;
-        let catalogue = Catalogue::read(&catalogue).context(DAMAGED)?;
+        let catalogue = zstd::decode_all(CATALOGUE).context(DAMAGED_MESSAGE)?;
+        let catalogue = Catalogue::read(&catalogue).context(DAMAGED_MESSAGE)?;
         let release = arguments.release.unwrap_or(Release::OWN);
         let request = Request {
             import_extension,

@@ -26,7 +26,7 @@ use codex_engine_host::host::standalone_commands;
 use codex_engine_host::wiring;
 
 /// The exit status after an interrupt.
-const INTERRUPTED: u8 = 130;
+const INTERRUPTED_EXIT_CODE: u8 = 130;
 
 /// Names of sandboxes that older releases want before the command.
 const KINDS: [&str; 5] = ["linux", "landlock", "macos", "seatbelt", "windows"];
@@ -183,7 +183,7 @@ async fn run_confined(
         }
         _ = interrupts.next() => {
             process.kill().await;
-            INTERRUPTED
+            INTERRUPTED_EXIT_CODE
         }
     };
     // What the command left running ends with it.

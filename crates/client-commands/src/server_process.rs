@@ -8,7 +8,7 @@ use codex_client::Client;
 use tokio::process::{Child, Command};
 
 /// A server that has not ended after this time is killed.
-const PATIENCE: Duration = Duration::from_secs(10);
+const SERVER_EXIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The server process. It is killed when this is dropped.
 #[derive(Debug)]
@@ -33,11 +33,14 @@ impl ServerProcess {
 
     /// Waits for the end of the server after the client has finished.
     pub(crate) async fn finish(mut self) -> anyhow::Result<ExitStatus> {
-        match tokio::time::timeout(PATIENCE, self.child.wait()).await {
+        match tokio::time::timeout(SERVER_EXIT_TIMEOUT, self.child.wait()).await {
             Ok(status) => Ok(status?),
             Err(_) => {
                 self.child.kill().await?;
-                anyhow::bail!("the server did not end in {} s", PATIENCE.as_secs())
+                anyhow::bail!(
+                    "the server did not end in {} s",
+                    SERVER_EXIT_TIMEOUT.as_secs()
+                )
             }
         }
     }

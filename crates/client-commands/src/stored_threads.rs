@@ -10,9 +10,9 @@ use serde_json::json;
 
 use crate::server::{RunningServer, ServerChoice, call};
 
-const ACTIVE: &[ThreadPlace] = &[ThreadPlace::Active];
-const ARCHIVED: &[ThreadPlace] = &[ThreadPlace::Archived];
-const ANY: &[ThreadPlace] = &[ThreadPlace::Active, ThreadPlace::Archived];
+const ACTIVE_PLACE: &[ThreadPlace] = &[ThreadPlace::Active];
+const ARCHIVED_PLACE: &[ThreadPlace] = &[ThreadPlace::Archived];
+const ANY_PLACE: &[ThreadPlace] = &[ThreadPlace::Active, ThreadPlace::Archived];
 
 /// Runs `act` with a client that has shaken hands.
 fn with_client<T>(
@@ -47,7 +47,7 @@ async fn find(
 /// # Errors
 /// There is no such thread, or the server refuses.
 pub fn archive_thread(server: ServerChoice, thread: &str) -> anyhow::Result<String> {
-    change(server, thread, ACTIVE, "thread/archive")
+    change(server, thread, ACTIVE_PLACE, "thread/archive")
 }
 
 /// Brings the archived thread with an id or a name back. Returns its id.
@@ -55,7 +55,7 @@ pub fn archive_thread(server: ServerChoice, thread: &str) -> anyhow::Result<Stri
 /// # Errors
 /// There is no such thread, or the server refuses.
 pub fn unarchive_thread(server: ServerChoice, thread: &str) -> anyhow::Result<String> {
-    change(server, thread, ARCHIVED, "thread/unarchive")
+    change(server, thread, ARCHIVED_PLACE, "thread/unarchive")
 }
 
 fn change(
@@ -93,7 +93,7 @@ pub fn delete_thread(
         bail!("--force needs the id of the thread, because another thread may have the same name");
     }
     with_client(server, async |client| {
-        let found = find(client, thread, ANY).await?;
+        let found = find(client, thread, ANY_PLACE).await?;
         if confirmation == Confirmation::Asked && !is_sure(client, &found).await? {
             return Ok(None);
         }
@@ -152,7 +152,7 @@ pub fn queue_message(
         purpose: HostPurpose::Clients,
     };
     let (id, mut resumed) = with_client(server, async |client| {
-        let found = find(client, thread, ACTIVE).await?;
+        let found = find(client, thread, ACTIVE_PLACE).await?;
         let id = found.id().to_owned();
         let now = jiff::Timestamp::now().as_nanosecond();
         let params = json!({

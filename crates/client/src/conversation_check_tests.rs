@@ -2,7 +2,7 @@ use super::*;
 
 const INITIALIZE: &str =
     r#"{"id":0,"method":"initialize","params":{"clientInfo":{"name":"c","version":"1"}}}"#;
-const ASKED: &str = r#"{"id":5,"method":"item/fileChange/requestApproval","params":{}}"#;
+const ASKED_LINE: &str = r#"{"id":5,"method":"item/fileChange/requestApproval","params":{}}"#;
 
 /// The kinds of the mistakes after `initialize`. Lines of the server begin with `<`.
 fn kinds(lines: &[&str]) -> Vec<MistakeKind> {
@@ -23,7 +23,7 @@ fn kinds(lines: &[&str]) -> Vec<MistakeKind> {
 
 #[test]
 fn a_correct_conversation_has_no_mistakes() {
-    let asked = format!("<{ASKED}");
+    let asked = format!("<{ASKED_LINE}");
     let lines = [
         r#"<{"id":0,"result":{}}"#,
         r#"{"method":"initialized"}"#,
@@ -37,7 +37,7 @@ fn a_correct_conversation_has_no_mistakes() {
 
 #[test]
 fn each_mistake_is_named() {
-    let asked = format!("<{ASKED}");
+    let asked = format!("<{ASKED_LINE}");
     let asked = asked.as_str();
     let resolved =
         r#"<{"method":"serverRequest/resolved","params":{"threadId":"t","requestId":5}}"#;

@@ -19,7 +19,7 @@ use crate::client::Client;
 use crate::server_address::ServerAddress;
 
 /// How long a server may take to accept a connection.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Longer messages end the connection.
 const MESSAGE_LIMIT: usize = 256 * 1024 * 1024;
@@ -40,7 +40,7 @@ pub enum ConnectError {
     #[error("no server answers: {0}")]
     Io(#[from] io::Error),
     /// It does not answer in time.
-    #[error("the server did not answer within {} seconds", PATIENCE.as_secs())]
+    #[error("the server did not answer within {} seconds", CONNECT_TIMEOUT.as_secs())]
     TooSlow,
     /// It does not accept the connection.
     #[error("the server did not accept the connection: {0}")]
@@ -64,7 +64,7 @@ pub async fn connect(
     }
     let authorization = token.map(|token| format!("Bearer {token}"));
     let opening = open(address, authorization.as_deref(), pool);
-    let opened = tokio::time::timeout(PATIENCE, opening).await;
+    let opened = tokio::time::timeout(CONNECT_TIMEOUT, opening).await;
     let socket = opened.unwrap_or(Err(ConnectError::TooSlow))?;
     let (ours, theirs) = tokio::io::duplex(BUFFER);
     tokio::spawn(carry(socket, theirs));

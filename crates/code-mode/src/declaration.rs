@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// How deep a schema is rendered. What is deeper is `unknown`.
-const DEEPEST: usize = 12;
+const MAX_DEPTH: usize = 12;
 
 /// The declaration of a tool: the type of its input, none for text, and of its output.
 #[must_use]
@@ -23,7 +23,7 @@ pub fn type_of(schema: &Value) -> String {
 }
 
 fn rendered(schema: &Value, depth: usize) -> String {
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return "unknown".to_owned();
     }
     if let Some(value) = schema.get("const") {

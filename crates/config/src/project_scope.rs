@@ -113,7 +113,7 @@ const PARTS_OF_SERVERS_OF_OTHERS: &[&str] = &[
 const FEATURES: &str = "features";
 
 /// Settings that do not affect what may run or be accessed.
-const HARMLESS: &[&str] = &[
+const HARMLESS_KEYS: &[&str] = &[
     "commit_attribution",
     "disable_paste_burst",
     "file_opener",
@@ -203,7 +203,7 @@ impl SettingScope {
             Self::Harmless => {
                 let stricter =
                     key == "approval_policy" && value.as_str() == Some(STRICTEST_APPROVAL);
-                stricter || HARMLESS.contains(&key)
+                stricter || HARMLESS_KEYS.contains(&key)
             }
         }
     }
@@ -407,7 +407,7 @@ mod tests {
         for key in FOR_PROJECTS.iter().chain(NOT_FOR_PROJECTS) {
             assert!(known.contains(key), "`{key}` is a setting");
         }
-        for key in HARMLESS {
+        for key in HARMLESS_KEYS {
             assert!(FOR_PROJECTS.contains(key), "`{key}` is for projects");
         }
     }

@@ -23,7 +23,7 @@ const LOG: &str = "daemon.stderr.log";
 /// How long a command waits for another one.
 const TURN_LIMIT: Duration = Duration::from_secs(45);
 /// How often something is looked at that gives no notice.
-pub(crate) const PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The files of a home folder.
 #[derive(Clone, Debug)]
@@ -93,7 +93,7 @@ impl DaemonFolder {
             loop {
                 match file.try_lock() {
                     Ok(()) => return Ok(()),
-                    Err(TryLockError::WouldBlock) => tokio::time::sleep(PAUSE).await,
+                    Err(TryLockError::WouldBlock) => tokio::time::sleep(POLL_INTERVAL).await,
                     Err(TryLockError::Error(source)) => return Err(failed(&path, source)),
                 }
             }

@@ -8,7 +8,7 @@ use codex_http::{HttpPool, HttpSettings};
 use crate::{DaemonChange, DaemonError, DaemonFolder, DaemonState};
 
 /// How long the server may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is at the socket.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl DaemonFolder {
                 Err(reason) => Probe::Silent(reason),
             }
         };
-        let asked = tokio::time::timeout(PATIENCE, asking).await;
+        let asked = tokio::time::timeout(PROBE_TIMEOUT, asking).await;
         asked
             .unwrap_or_else(|_| Probe::Silent("it accepts connections and says nothing".to_owned()))
     }

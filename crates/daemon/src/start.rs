@@ -9,7 +9,7 @@ use std::time::Duration;
 use codex_system::background::{self, RunningMark};
 use tokio::process::{Child, Command};
 
-use crate::folder::{PAUSE, failed};
+use crate::folder::{POLL_INTERVAL, failed};
 use crate::probe::Probe;
 use crate::{DaemonChange, DaemonError, DaemonFolder, DaemonState};
 
@@ -17,7 +17,7 @@ use crate::{DaemonChange, DaemonError, DaemonFolder, DaemonState};
 const START_LIMIT: Duration = Duration::from_secs(20);
 
 /// How much of its log is shown if it does not start.
-const SHOWN: u64 = 2000;
+const SHOWN_BYTES: u64 = 2000;
 
 /// Makes this process the one in the background of a home folder: it leaves the terminal and holds the mark.
 ///
@@ -72,7 +72,7 @@ impl DaemonFolder {
                 if let Ok(Some(status)) = child.try_wait() {
                     return Err(format!("it ended with {status}"));
                 }
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(POLL_INTERVAL).await;
             }
         };
         let reason = match tokio::time::timeout(START_LIMIT, waiting).await {
@@ -128,9 +128,9 @@ fn last_words(log: &Path) -> String {
     let read = || -> io::Result<String> {
         let mut file: File = codex_regular_file::open(log)?;
         let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(length.saturating_sub(SHOWN)))?;
+        file.seek(SeekFrom::Start(length.saturating_sub(SHOWN_BYTES)))?;
         let mut bytes = Vec::new();
-        file.take(SHOWN).read_to_end(&mut bytes)?;
+        file.take(SHOWN_BYTES).read_to_end(&mut bytes)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
     read().unwrap_or_default()

@@ -6,7 +6,7 @@ use codex_system::background::{self, EndRequest};
 use tokio::process::Command;
 use tokio::time::Instant;
 
-use crate::folder::{PAUSE, failed};
+use crate::folder::{POLL_INTERVAL, failed};
 use crate::probe::Probe;
 use crate::{DaemonChange, DaemonError, DaemonFolder, DaemonState};
 
@@ -78,7 +78,7 @@ impl DaemonFolder {
             if Instant::now() >= end {
                 return Ok(false);
             }
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 

@@ -18,7 +18,7 @@ const FILES: usize = 256;
 const MAX_BYTES: u64 = 1 << 20;
 
 /// The keys of a role file that describe the role itself.
-const ABOUT: [&str; 3] = ["name", "description", "nickname_candidates"];
+const ROLE_KEYS: [&str; 3] = ["name", "description", "nickname_candidates"];
 
 /// Why a role file cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -191,7 +191,7 @@ fn settings_of(
             "model_verbosity" => settings.verbosity = known(key, value, file, warnings),
             "service_tier" => settings.service_tier = Some(read(key, value)?),
             "personality" => settings.personality = known(key, value, file, warnings),
-            key if ABOUT.contains(&key) => {}
+            key if ROLE_KEYS.contains(&key) => {}
             key => others.push(format!("`{key}`")),
         }
     }

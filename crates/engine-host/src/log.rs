@@ -45,8 +45,8 @@ fn open(path: &Path) -> io::Result<File> {
 /// Starts logging to standard error and to the log buffer. `RUST_LOG` sets the level; `LOG_FORMAT=json` the format.
 /// Nothing happens if it is started already.
 pub fn start() {
-    static STARTED: Once = Once::new();
-    STARTED.call_once(set_up);
+    static LOG_START: Once = Once::new();
+    LOG_START.call_once(set_up);
 }
 
 fn set_up() {

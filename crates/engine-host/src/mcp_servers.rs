@@ -23,8 +23,8 @@ use codex_protocol::Secret;
 use crate::environment::variable;
 use crate::wiring::{self, non_blank};
 
-const STARTUP: Duration = Duration::from_secs(10);
-const REQUEST: Duration = Duration::from_secs(120);
+const STARTUP_TIMEOUT: Duration = Duration::from_secs(10);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The servers to start.
 pub fn enabled(config: &Config) -> Vec<McpServer> {
@@ -54,8 +54,8 @@ pub fn server(name: &str, configured: &Configured) -> McpServerConfig {
     McpServerConfig {
         name: name.to_owned(),
         transport: transport(&configured.transport, configured.scopes.clone()),
-        startup_timeout: configured.startup_timeout.unwrap_or(STARTUP),
-        request_timeout: configured.tool_timeout.unwrap_or(REQUEST),
+        startup_timeout: configured.startup_timeout.unwrap_or(STARTUP_TIMEOUT),
+        request_timeout: configured.tool_timeout.unwrap_or(REQUEST_TIMEOUT),
         enabled_tools: configured.enabled_tools.clone(),
         disabled_tools: configured.disabled_tools.clone().unwrap_or_default(),
         guard: ProgramGuard::default(),

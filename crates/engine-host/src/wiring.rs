@@ -24,7 +24,7 @@ use crate::environment::{self, variable};
 use crate::system_folder::{managed_config, system_folder};
 
 /// The display name of the hosted provider.
-const HOSTED: &str = "OpenAI";
+const HOSTED_PROVIDER: &str = "OpenAI";
 
 pub const ORIGINATOR: &str = "codex_cli_rs";
 
@@ -181,7 +181,7 @@ impl TraceRecorder {
 /// Converts a configured provider, and adds the version header for the hosted API.
 pub fn provider(configured: &Provider) -> Provider {
     let mut provider = configured.clone();
-    if provider.name == HOSTED {
+    if provider.name == HOSTED_PROVIDER {
         let headers = &mut provider.http_headers;
         let version = env!("CARGO_PKG_VERSION").to_owned();
         headers.entry("version".to_owned()).or_insert(version);
@@ -192,8 +192,8 @@ pub fn provider(configured: &Provider) -> Provider {
 /// Adds what the rest of the configuration says about requests to a provider: the residency that requirements demand, and
 /// whether the hosted API gets compressed requests.
 pub fn configure_provider(provider: &mut Provider, config: &Config) {
-    provider.takes_compressed_requests =
-        provider.name == HOSTED && config.features.enabled(Feature::EnableRequestCompression);
+    provider.takes_compressed_requests = provider.name == HOSTED_PROVIDER
+        && config.features.enabled(Feature::EnableRequestCompression);
     if config.requirements.residency.is_some() {
         let name = "x-openai-internal-codex-residency".to_owned();
         provider.http_headers.insert(name, "us".to_owned());

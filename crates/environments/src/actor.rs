@@ -16,7 +16,7 @@ use crate::carrier::{
 };
 use crate::facts::MachineFacts;
 use crate::routes::{Numbered, ProcessRoute, Routes};
-use crate::state::{CONFIRMED, ConnectionChange, MachineError, MachineState};
+use crate::state::{CONFIRMED_TEXT, ConnectionChange, MachineError, MachineState};
 use crate::wire::{
     ClosedNotification, ExitedNotification, OutputNotification, ProcessRead, ProcessTerminate,
     ReadOutput, StartedProcess, WrittenInput, code,
@@ -869,7 +869,7 @@ impl ConnectionActor {
                 // How it is confined was in the answer that is lost. A server that has confined a command before confines this one.
                 let started = StartedProcess {
                     process_id: process.clone(),
-                    sandbox_type: self.has_confined.then(|| CONFIRMED.to_owned()),
+                    sandbox_type: self.has_confined.then(|| CONFIRMED_TEXT.to_owned()),
                 };
                 let answer = serde_json::value::to_raw_value(&started)
                     .map_err(|error| MachineError::Unreadable(error.to_string()));

@@ -49,7 +49,7 @@ impl MachineError {
 }
 
 /// What is said in place of how a command is confined, if only that it was started is known.
-pub(crate) const CONFIRMED: &str = "confirmed";
+pub(crate) const CONFIRMED_TEXT: &str = "confirmed";
 
 /// A lost connection is there again, or was given up.
 #[derive(Clone, Debug, PartialEq, Eq)]

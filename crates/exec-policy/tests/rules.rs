@@ -52,15 +52,15 @@ fn fails(text: &str, expected: &str) {
     assert_eq!(is_limited, text.contains("network_rule"), "{text}");
 }
 
-const FORBIDDEN: Option<Decision> = Some(Decision::Forbidden);
+const FORBIDDEN_DECISION: Option<Decision> = Some(Decision::Forbidden);
 const PROMPT: Option<Decision> = Some(Decision::Prompt);
 const ALLOW: Option<Decision> = Some(Decision::Allow);
 
 #[test]
 fn a_prefix_is_compared_word_by_word() {
     let rule = r#"prefix_rule(pattern=["git", ["push", "fetch"]], decision="forbidden")"#;
-    decides(rule, "git push", FORBIDDEN);
-    decides(rule, "git fetch origin main", FORBIDDEN);
+    decides(rule, "git push", FORBIDDEN_DECISION);
+    decides(rule, "git fetch origin main", FORBIDDEN_DECISION);
     decides(rule, "git", None);
     decides(rule, "git pull", None);
     decides(rule, "git pushy", None);
@@ -98,7 +98,7 @@ prefix_rule(pattern=["git", "push", "x"])
         policy(rules)
             .check_all(&commands, ProgramMatching::ByName)
             .decision,
-        FORBIDDEN
+        FORBIDDEN_DECISION
     );
     let mut two_files = policy(r#"prefix_rule(["a"], "prompt")"#);
     two_files

@@ -19,7 +19,7 @@ use crate::refusal::Refusal;
 use crate::requests::{Base64, OpenFile, OpenMode, ReadBlock, WriteBlock};
 
 /// How many files a connection may have open.
-const MOST: usize = 128;
+const MAX_HANDLES: usize = 128;
 
 /// The longest block.
 const LONGEST_BLOCK: u64 = 1024 * 1024;
@@ -86,8 +86,10 @@ impl Handles {
         if self.open.contains_key(&id) {
             return Err(Refusal::invalid(format!("the handle `{id}` is open")));
         }
-        if self.open.len() >= MOST {
-            return Err(Refusal::invalid(format!("{MOST} files are open already")));
+        if self.open.len() >= MAX_HANDLES {
+            return Err(Refusal::invalid(format!(
+                "{MAX_HANDLES} files are open already"
+            )));
         }
         let path = params.path;
         let handle = match (params.mode, params.sandbox) {

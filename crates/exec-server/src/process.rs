@@ -24,7 +24,7 @@ use crate::requests::{Base64, ProcessRead, ProcessStart, ProcessWrite, variable_
 use crate::session::Link;
 
 /// How much output of a command is kept to be read again.
-const KEPT: usize = 1024 * 1024;
+const KEPT_OUTPUT_BYTES: usize = 1024 * 1024;
 
 /// The longest chunk of output.
 const LONGEST_CHUNK: usize = 8192;
@@ -231,7 +231,7 @@ impl SessionProcess {
         let seq = record.last_seq;
         record.kept += bytes.len();
         record.chunks.push_back(Chunk { seq, stream, bytes });
-        while record.kept > KEPT
+        while record.kept > KEPT_OUTPUT_BYTES
             && let Some(oldest) = record.chunks.pop_front()
         {
             record.kept -= oldest.bytes.len();

@@ -3,7 +3,7 @@
 use std::collections::{HashSet, VecDeque};
 
 /// How many are remembered. A write is repeated after a lost connection, and a client has fewer without an answer.
-const MOST: usize = 65_536;
+const MAX_WRITES: usize = 65_536;
 
 /// The last ids.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ impl RememberedWrites {
             return;
         }
         self.in_order.push_back(id);
-        if self.in_order.len() > MOST
+        if self.in_order.len() > MAX_WRITES
             && let Some(oldest) = self.in_order.pop_front()
         {
             self.known.remove(&oldest);
@@ -38,12 +38,12 @@ mod tests {
     #[test]
     fn the_oldest_ids_are_forgotten() {
         let mut writes = RememberedWrites::default();
-        for number in 0..=MOST {
+        for number in 0..=MAX_WRITES {
             writes.add(number.to_string());
             writes.add(number.to_string());
         }
         assert!(!writes.contains("0"));
-        assert!(writes.contains("1") && writes.contains(&MOST.to_string()));
-        assert_eq!(writes.known.len(), MOST);
+        assert!(writes.contains("1") && writes.contains(&MAX_WRITES.to_string()));
+        assert_eq!(writes.known.len(), MAX_WRITES);
     }
 }

@@ -16,7 +16,7 @@ use crate::refusal::Refusal;
 use crate::requests::ProcessStart;
 
 /// How long a session is kept without a connection. A client gives its machine up after 45 seconds.
-const KEPT: Duration = Duration::from_secs(120);
+const RETENTION_TIME: Duration = Duration::from_secs(120);
 
 /// How many sessions there may be.
 const MOST_SESSIONS: usize = 256;
@@ -257,7 +257,7 @@ impl Sessions {
     }
 
     async fn end_if_nobody_comes(self: Arc<Self>, id: String, departure: u64) {
-        tokio::time::sleep(KEPT).await;
+        tokio::time::sleep(RETENTION_TIME).await;
         let mut all = self.all.lock();
         let is_left = all.get(&id).is_some_and(|session| {
             // Who came back and left again is waited for anew.

@@ -16,7 +16,7 @@ use crate::session::line;
 const INTERVAL: Duration = Duration::from_millis(500);
 
 /// How many watches a connection may have.
-const MOST: usize = 64;
+const MAX_WATCHES: usize = 64;
 
 /// How many paths a watch may have.
 const MOST_PATHS: usize = 256;
@@ -34,7 +34,7 @@ impl Watches {
         outbox: Arc<Outbox>,
     ) -> Result<Value, Refusal> {
         while self.running.try_join_next().is_some() {}
-        if self.running.len() >= MOST || params.missing.len() > MOST_PATHS {
+        if self.running.len() >= MAX_WATCHES || params.missing.len() > MOST_PATHS {
             return Ok(json!({ "watching": false }));
         }
         self.running.spawn(async move {

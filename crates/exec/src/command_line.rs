@@ -4,7 +4,7 @@
 //! unchanged, and the arguments of a batch file, which only `cmd` can run, are written so that it expands nothing.
 
 /// Characters that `cmd` passes on without quotes, besides letters and digits.
-const PLAIN: &str = r"#$*+-./:?@\_";
+const PLAIN_CHARACTERS: &str = r"#$*+-./:?@\_";
 
 /// An argument that cannot be passed to a batch file: it has a line end or a zero byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -85,7 +85,7 @@ fn push_batch_argument(line: &mut String, argument: &str) -> Result<(), UnsafeAr
     if argument.contains(['\r', '\n', '\0']) {
         return Err(UnsafeArgument);
     }
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || PLAIN.contains(c);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || PLAIN_CHARACTERS.contains(c);
     let quoted = argument.is_empty() || argument.ends_with('\\') || !argument.chars().all(is_plain);
     if quoted {
         line.push('"');

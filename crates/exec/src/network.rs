@@ -278,7 +278,7 @@ mod tests {
     /// Where look-ups say that they have begun, and wait until they may end.
     type Meeting = (Mutex<mpsc::Sender<()>>, Mutex<mpsc::Receiver<()>>);
 
-    static BEGUN: LazyLock<Meeting> = LazyLock::new(|| {
+    static BEGUN_MEETING: LazyLock<Meeting> = LazyLock::new(|| {
         let (sender, receiver) = mpsc::channel();
         (Mutex::new(sender), Mutex::new(receiver))
     });
@@ -288,7 +288,7 @@ mod tests {
     });
 
     fn slow(_: &str) -> io::Result<Vec<IpAddr>> {
-        BEGUN.0.lock().send(()).unwrap();
+        BEGUN_MEETING.0.lock().send(()).unwrap();
         MAY_END.1.lock().recv().unwrap();
         Ok(Vec::new())
     }
@@ -302,14 +302,14 @@ mod tests {
         for _ in 0..MOST_LOOKUPS {
             let given_up = tokio::time::timeout(Duration::from_millis(10), resolver.resolve("a"));
             assert!(given_up.await.is_err());
-            let begun = tokio::task::spawn_blocking(|| BEGUN.1.lock().recv());
+            let begun = tokio::task::spawn_blocking(|| BEGUN_MEETING.1.lock().recv());
             begun.await.unwrap().unwrap();
         }
         assert_eq!(resolver.lookups.available_permits(), 0);
         let mut another = resolver.resolve("b");
         let waits = tokio::time::timeout(Duration::from_millis(10), &mut another);
         assert!(waits.await.is_err());
-        assert!(BEGUN.1.lock().try_recv().is_err());
+        assert!(BEGUN_MEETING.1.lock().try_recv().is_err());
         for _ in 0..=MOST_LOOKUPS {
             MAY_END.0.lock().send(()).unwrap();
         }

@@ -49,7 +49,7 @@ enum ProcessState {
 const KILL_LIMIT: Duration = Duration::from_secs(3);
 
 /// The status if the supervisor ended without a report: it was killed, and its tree with it.
-const LOST: ExitStatus = ExitStatus::Signal(9);
+const LOST_STATUS: ExitStatus = ExitStatus::Signal(9);
 
 /// Receives what happens to a process from the task that follows it.
 pub(crate) struct StateReporter {
@@ -66,7 +66,7 @@ impl StateReporter {
 
     /// No process of the tree is left.
     pub(crate) fn gone(self) {
-        let status = self.status.unwrap_or(LOST);
+        let status = self.status.unwrap_or(LOST_STATUS);
         self.state.send_replace(ProcessState::Gone(status));
     }
 }
@@ -145,7 +145,7 @@ impl Process {
         let gone = self.until(|state| matches!(state, ProcessState::Gone(_)));
         let limit = if is_first { KILL_LIMIT } else { Duration::ZERO };
         let gone = tokio::time::timeout(limit, gone).await;
-        gone.unwrap_or_else(|_| self.status().unwrap_or(LOST))
+        gone.unwrap_or_else(|_| self.status().unwrap_or(LOST_STATUS))
     }
 
     async fn until(&self, reached: impl FnMut(&ProcessState) -> bool) -> ExitStatus {
@@ -153,7 +153,7 @@ impl Process {
         match state.wait_for(reached).await.as_deref() {
             Ok(ProcessState::Ended(status) | ProcessState::Gone(status)) => *status,
             // The sender is gone because the runtime is shutting down.
-            Ok(ProcessState::Running) | Err(_) => LOST,
+            Ok(ProcessState::Running) | Err(_) => LOST_STATUS,
         }
     }
 

@@ -640,7 +640,7 @@ async fn placeholders_go_with_the_last_command() {
     assert!(project.root.join(".git").is_dir());
     last.process.kill().await;
     // The launcher lives on; its helper removes them by itself.
-    let deadline = std::time::Instant::now() + common::PATIENCE;
+    let deadline = std::time::Instant::now() + common::TEST_TIMEOUT;
     while names(&project.root) != ["file", "src"] {
         assert!(
             std::time::Instant::now() < deadline,

@@ -588,7 +588,7 @@ async fn no_file_lends_the_rights_of_its_owner() {
 }
 
 /// Starts processes until it cannot, and prints how many there were. All of them end by themselves.
-const STORM: &str = "use strict; my @all;
+const STORM_SCRIPT: &str = "use strict; my @all;
     while (@all < 6000) { my $pid = fork(); last unless defined $pid;
         if (!$pid) { sleep 60; exit } push @all, $pid }
     print scalar(@all), qq(\n); kill 9, @all;";
@@ -600,7 +600,7 @@ async fn a_storm_of_processes_hits_a_limit() {
     let level = probe();
     assert!(codex_sandbox::limits_processes(level), "nothing here does");
     let policy_context = PolicyContext::of(&project.root);
-    let storm = launch(&["perl", "-e", STORM]);
+    let storm = launch(&["perl", "-e", STORM_SCRIPT]);
     let launch = confine(storm, &workspace(), &policy_context, level).unwrap();
     let (_, out, error) = texts(finish(launch).await);
     let started: usize = out
@@ -634,7 +634,7 @@ async fn own_processes_are_seen_and_signalled() {
 }
 
 /// The script prints a line once its runaway runs.
-const RUNAWAYS: [&str; 3] = [
+const RUNAWAY_SCRIPTS: [&str; 3] = [
     "setsid sh -c 'echo up; exec sleep 1000' & wait",
     "(sh -c '(setsid sh -c \"echo up; exec sleep 1000\" &)' &); exit 0",
     "setsid -f nohup sh -c 'trap \"\" HUP TERM INT; echo up; sleep 1000; :'; sleep 1000",
@@ -646,7 +646,7 @@ async fn no_runaway_survives_its_owner() {
     let policy_context = PolicyContext::of(&project.root);
     let launcher = launcher();
     for level in levels() {
-        for (number, script) in RUNAWAYS.iter().enumerate() {
+        for (number, script) in RUNAWAY_SCRIPTS.iter().enumerate() {
             let mark = format!("{}-{number}", std::process::id());
             let mut wanted = shell(script);
             common::mark(&mut wanted, &mark);
@@ -692,7 +692,7 @@ async fn killed_owner_leaves_no_confined_processes() {
     use tokio::io::AsyncBufReadExt as _;
     let project = TestProject::new();
     std::fs::remove_dir_all(project.root.join(".git")).unwrap();
-    for (number, script) in RUNAWAYS.iter().enumerate() {
+    for (number, script) in RUNAWAY_SCRIPTS.iter().enumerate() {
         let mark = format!("{}-dead-{number}", std::process::id());
         let ids = project.base.join("ids");
         let mut owner = tokio::process::Command::new(std::env::current_exe().unwrap())

@@ -15,7 +15,7 @@ use codex_exec::{
 use codex_sandbox::LaunchPlan;
 
 /// Far more than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 #[cfg(unix)]
 const SHELL: [&str; 2] = ["/bin/sh", "-c"];
@@ -29,9 +29,9 @@ const READ_LINE: &str = "set /p LINE=& call echo got %LINE%";
 
 /// Says 42, which is not what is typed.
 #[cfg(unix)]
-const ADD: &str = "echo $((40+2))";
+const ADD_COMMAND: &str = "echo $((40+2))";
 #[cfg(windows)]
-const ADD: &str = "set /a 40+2";
+const ADD_COMMAND: &str = "set /a 40+2";
 
 fn launcher() -> Launcher {
     Launcher::with_helper(env!("CARGO_BIN_EXE_codex-supervisor"))
@@ -64,7 +64,7 @@ fn limits(timeout: Duration) -> RunLimits {
 async fn finish(launch: Launch) -> RunOutcome {
     let launcher = launcher();
     let spawned = launcher.spawn(launch).await.unwrap();
-    let outcome = run(spawned, limits(PATIENCE), pending(), ()).await;
+    let outcome = run(spawned, limits(TEST_TIMEOUT), pending(), ()).await;
     launcher.close().await;
     outcome
 }
@@ -104,7 +104,7 @@ async fn a_command_has_a_terminal() {
     } else {
         SHELL[0]
     };
-    let typed = format!("{ADD}\nexit\n");
+    let typed = format!("{ADD_COMMAND}\nexit\n");
     let outcome = type_into(script, StreamSetup::Terminal(size), &typed).await;
     assert_eq!(exit_code(&outcome), 0);
     let shown = text(outcome.stdout.into_bytes());
@@ -129,7 +129,7 @@ async fn type_into(script: &str, streams: StreamSetup, input: &str) -> RunOutcom
     }
     let mut sink = spawned.input.take().unwrap();
     sink.write(input.as_bytes()).await.unwrap();
-    let outcome = run(spawned, limits(PATIENCE), pending(), ()).await;
+    let outcome = run(spawned, limits(TEST_TIMEOUT), pending(), ()).await;
     sink.close().await.ok();
     launcher.close().await;
     outcome
@@ -155,7 +155,7 @@ async fn a_time_limit_ends_the_whole_tree() {
     let spawned = launcher.spawn(shell(&script)).await.unwrap();
     let outcome = run(spawned, limits(Duration::from_millis(500)), pending(), ()).await;
     assert_eq!(outcome.ending, RunEnd::TimedOut);
-    tokio::time::timeout(PATIENCE, launcher.close())
+    tokio::time::timeout(TEST_TIMEOUT, launcher.close())
         .await
         .unwrap();
 }

@@ -698,7 +698,7 @@ mod parts {
         record
     }
 
-    const BULK: usize = 64 * 1024 * 1024;
+    const BULK_BYTES: usize = 64 * 1024 * 1024;
 
     /// Sends much, reads it back, and ends its side first.
     fn bulk(host: &str, port: u16) {
@@ -717,16 +717,16 @@ mod parts {
             }
         });
         let block = vec![7; 256 * 1024];
-        for _ in 0..BULK / block.len() {
+        for _ in 0..BULK_BYTES / block.len() {
             (&stream).write_all(&block).unwrap();
         }
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let total = reader.join().unwrap();
         println!(
             "{} MB/s each way",
-            BULK as f64 / 1e6 / started.elapsed().as_secs_f64()
+            BULK_BYTES as f64 / 1e6 / started.elapsed().as_secs_f64()
         );
-        tell!("all came back: {}", total == BULK);
+        tell!("all came back: {}", total == BULK_BYTES);
     }
 
     /// Many connections, one after the other.
@@ -1306,7 +1306,7 @@ async fn connections_end_with_the_command() {
     drop(spawned);
     let mut rest = Vec::new();
     tokio::time::timeout(
-        common::PATIENCE,
+        common::TEST_TIMEOUT,
         tokio::io::AsyncReadExt::read_to_end(&mut connection, &mut rest),
     )
     .await
@@ -1336,7 +1336,7 @@ async fn a_question_is_withdrawn_with_the_command() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    tokio::time::timeout(common::PATIENCE, only_ours)
+    tokio::time::timeout(common::TEST_TIMEOUT, only_ours)
         .await
         .expect("the question is dropped");
     assert_eq!(server.accepted(), 0);

@@ -16,7 +16,7 @@ use codex_exec::{
     StreamSetup, TerminalSize, run,
 };
 use common::{
-    PATIENCE, finish, folder, gone, launch, launcher, limits, lives, marked, parent_of, shell,
+    TEST_TIMEOUT, finish, folder, gone, launch, launcher, limits, lives, marked, parent_of, shell,
     spawn, text_of, texts, try_finish, words,
 };
 
@@ -241,7 +241,7 @@ async fn a_timeout_kills_the_tree_and_keeps_the_output() {
         .parse()
         .unwrap();
     assert!(!lives(shell));
-    assert!(finished.elapsed < PATIENCE);
+    assert!(finished.elapsed < TEST_TIMEOUT);
 }
 
 #[tokio::test]
@@ -312,7 +312,7 @@ async fn background_processes_live_as_long_as_the_owner() {
 
 /// Scripts that try to get away from their owner. Each prints the number of a process that is to
 /// survive.
-const RUNAWAYS: [&str; 4] = [
+const RUNAWAY_SCRIPTS: [&str; 4] = [
     "setsid sh -c 'echo $$; exec sleep 1000' & wait",
     "(setsid sh -c 'echo $$; exec sleep 1000' &) ; sleep 1000",
     "(sh -c '(setsid sh -c \"echo \\$\\$; exec sleep 1000\" &)' &) ; exit 0",
@@ -329,7 +329,7 @@ async fn runaway(spawned: &mut codex_exec::SpawnedProcess) -> i32 {
 
 #[tokio::test]
 async fn no_runaway_survives_its_owner() {
-    for script in RUNAWAYS {
+    for script in RUNAWAY_SCRIPTS {
         let mut spawned = spawn(shell(script)).await;
         let process = runaway(&mut spawned).await;
         assert!(lives(process), "{script}");
@@ -340,7 +340,7 @@ async fn no_runaway_survives_its_owner() {
 
 #[tokio::test]
 async fn killing_answers_when_everything_is_gone() {
-    for script in RUNAWAYS {
+    for script in RUNAWAY_SCRIPTS {
         let mut spawned = spawn(shell(script)).await;
         let process = runaway(&mut spawned).await;
         let supervisor = spawned.process.id().cast_signed();
@@ -389,7 +389,7 @@ fn owner_to_be_killed() {
 async fn killed_owner_leaves_no_processes() {
     use tokio::io::AsyncBufReadExt as _;
     let (_guard, path) = folder();
-    for script in RUNAWAYS {
+    for script in RUNAWAY_SCRIPTS {
         let ids = path.join("ids");
         let mut owner = tokio::process::Command::new(std::env::current_exe().unwrap())
             .args(words(&[

@@ -9,7 +9,7 @@ use crate::store::{REPORT, StoredReport};
 
 const LOCAL_HEADER: u32 = 0x0403_4b50;
 const CENTRAL_HEADER: u32 = 0x0201_4b50;
-const END: u32 = 0x0605_4b50;
+const END_SIGNATURE: u32 = 0x0605_4b50;
 /// The version of the format that readers need.
 const VERSION: u16 = 20;
 /// Names are UTF-8.
@@ -101,7 +101,7 @@ impl ArchivedFile {
 
 fn end(entries: usize, size: usize, offset: usize) -> io::Result<Vec<u8>> {
     let count = u16::try_from(entries).map_err(io::Error::other)?;
-    let mut end = END.to_le_bytes().to_vec();
+    let mut end = END_SIGNATURE.to_le_bytes().to_vec();
     end.extend([0; 4]);
     end.extend(count.to_le_bytes());
     end.extend(count.to_le_bytes());

@@ -53,7 +53,7 @@ pub struct TrackedFile {
 pub type TrackedFiles = HashMap<Box<[u8]>, TrackedFile>;
 
 const ASSUME_VALID: u16 = 0x8000;
-const EXTENDED: u16 = 0x4000;
+const EXTENDED_FLAG: u16 = 0x4000;
 const STAGE: u16 = 0x3000;
 
 /// Parses an index whose object ids have this length. `None` if it is damaged, or refers to other files.
@@ -76,7 +76,7 @@ pub fn parse_index(content: &[u8], object_length: usize) -> Option<TrackedFiles>
         }
         let object = ObjectId::from_bytes(take(&mut rest, object_length)?)?;
         let flags = take_u16(&mut rest)?;
-        let more = if version >= 3 && flags & EXTENDED != 0 {
+        let more = if version >= 3 && flags & EXTENDED_FLAG != 0 {
             take_u16(&mut rest)?
         } else {
             0

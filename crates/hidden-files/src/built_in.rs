@@ -99,7 +99,7 @@ const PATTERNS: &[&str] = &[
 
 /// The list that was made last. To make it takes longer than everything else that a session begins with. Nobody waits for
 /// another one who looks at the file system.
-static LAST: Mutex<Option<BuiltInList>> = Mutex::new(None);
+static LAST_LIST: Mutex<Option<BuiltInList>> = Mutex::new(None);
 
 struct BuiltInList {
     home: PathBuf,
@@ -116,7 +116,7 @@ struct Line {
 
 /// The list for a home folder. It is made again when the links there have changed.
 pub(crate) fn list(home: &Path) -> Result<Arc<PatternList>, PatternError> {
-    let last = LAST.lock().take().filter(|last| last.home == home);
+    let last = LAST_LIST.lock().take().filter(|last| last.home == home);
     let mut last = last.unwrap_or_else(|| BuiltInList {
         home: home.to_owned(),
         lines: lines(home),
@@ -134,7 +134,7 @@ pub(crate) fn list(home: &Path) -> Result<Arc<PatternList>, PatternError> {
     };
     last.list = Some(Arc::clone(&list));
     last.folders = folders;
-    *LAST.lock() = Some(last);
+    *LAST_LIST.lock() = Some(last);
     Ok(list)
 }
 

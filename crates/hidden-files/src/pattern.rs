@@ -38,7 +38,7 @@ pub(crate) struct Pattern {
 }
 
 /// The characters of patterns.
-const SPECIAL: [char; 6] = ['*', '?', '[', ']', '{', '}'];
+const SPECIAL_CHARACTERS: [char; 6] = ['*', '?', '[', ']', '{', '}'];
 
 impl Pattern {
     /// Parses a pattern. `home` is the home folder of the user.
@@ -101,7 +101,7 @@ impl Pattern {
 fn escaped(path: &str) -> String {
     let mut escaped = String::with_capacity(path.len());
     for letter in path.chars() {
-        if SPECIAL.contains(&letter) || letter == '\\' {
+        if SPECIAL_CHARACTERS.contains(&letter) || letter == '\\' {
             escaped.push('\\');
         }
         escaped.push(letter);
@@ -132,7 +132,7 @@ fn unescaped(part: &str) -> Option<String> {
     while let Some(letter) = letters.next() {
         match letter {
             '\\' => name.push(letters.next()?),
-            letter if SPECIAL.contains(&letter) => return None,
+            letter if SPECIAL_CHARACTERS.contains(&letter) => return None,
             letter => name.push(letter),
         }
     }

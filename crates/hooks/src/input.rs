@@ -251,7 +251,7 @@ impl HookInput<'_> {
 mod tests {
     use super::*;
 
-    const COMMON: HookInput<'static> = HookInput {
+    const COMMON_INPUT: HookInput<'static> = HookInput {
         session_id: "t",
         turn_id: Some("u"),
         transcript_path: None,
@@ -286,7 +286,7 @@ mod tests {
             "tool_response": "out",
             "tool_use_id": "c",
         });
-        assert_eq!(COMMON.json(&event), expected);
+        assert_eq!(COMMON_INPUT.json(&event), expected);
         assert_eq!(event.names(), ["Bash", "Shell"]);
         assert_eq!(event.call_id(), Some("c"));
     }
@@ -296,7 +296,7 @@ mod tests {
         let common = HookInput {
             turn_id: None,
             permission_mode: PermissionMode::BypassPermissions,
-            ..COMMON
+            ..COMMON_INPUT
         };
         let input = common.json(&EventInput::SessionStart { source: "resume" });
         assert_eq!(input.get("turn_id"), None);
@@ -310,9 +310,9 @@ mod tests {
             error: None,
             token_usage: json!({ "total_tokens": 3 }),
         };
-        let ended = COMMON.json(&EventInput::SessionEnd { reason: "other" });
+        let ended = COMMON_INPUT.json(&EventInput::SessionEnd { reason: "other" });
         assert_eq!(ended.get("model"), None);
-        let input = COMMON.json(&EventInput::PostModelRequest(end));
+        let input = COMMON_INPUT.json(&EventInput::PostModelRequest(end));
         assert_eq!(input.get("permission_mode"), None);
         assert_eq!(input["status"], "completed");
         assert_eq!(input["error"], Value::Null);

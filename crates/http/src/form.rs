@@ -5,7 +5,7 @@ use url::form_urlencoded;
 
 /// All characters except the unreserved ones of RFC 3986. A space becomes `%20`, which is valid in queries and
 /// bodies.
-const RESERVED: AsciiSet = NON_ALPHANUMERIC
+const RESERVED_CHARACTERS: AsciiSet = NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
@@ -17,8 +17,11 @@ pub fn form(fields: &[(&str, &str)]) -> String {
     let pairs: Vec<String> = fields
         .iter()
         .map(|(name, value)| {
-            let name = utf8_percent_encode(name, &RESERVED);
-            format!("{name}={}", utf8_percent_encode(value, &RESERVED))
+            let name = utf8_percent_encode(name, &RESERVED_CHARACTERS);
+            format!(
+                "{name}={}",
+                utf8_percent_encode(value, &RESERVED_CHARACTERS)
+            )
         })
         .collect();
     pairs.join("&")

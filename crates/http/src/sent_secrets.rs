@@ -4,9 +4,9 @@
 use reqwest::header::HeaderMap;
 
 /// The replacement for a secret.
-const REDACTED: &str = "[redacted]";
+const REDACTED_MARKER: &str = "[redacted]";
 /// Shorter values are not redacted: they would match parts of other words.
-const SHORTEST: usize = 6;
+const MIN_SECRET_BYTES: usize = 6;
 
 /// The secrets of one request.
 #[derive(Clone, Default)]
@@ -30,7 +30,7 @@ impl SentSecrets {
     /// Adds a secret.
     pub fn add(&mut self, secret: &str) {
         let secret = secret.trim();
-        if secret.len() >= SHORTEST && !self.0.iter().any(|known| known == secret) {
+        if secret.len() >= MIN_SECRET_BYTES && !self.0.iter().any(|known| known == secret) {
             self.0.push(secret.to_owned());
             // Longer secrets first, because one may contain another.
             self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
@@ -42,7 +42,7 @@ impl SentSecrets {
     pub fn redact(&self, text: String) -> String {
         self.0.iter().fold(text, |text, secret| {
             if text.contains(secret.as_str()) {
-                text.replace(secret.as_str(), REDACTED)
+                text.replace(secret.as_str(), REDACTED_MARKER)
             } else {
                 text
             }

@@ -17,7 +17,7 @@ fn size(prepared: &PreparedImage) -> (u32, u32) {
     (image.width(), image.height())
 }
 
-const KEPT: [(ImageFormat, &str); 3] = [
+const KEPT_FORMATS: [(ImageFormat, &str); 3] = [
     (ImageFormat::Png, "image/png"),
     (ImageFormat::Jpeg, "image/jpeg"),
     (ImageFormat::WebP, "image/webp"),
@@ -25,7 +25,7 @@ const KEPT: [(ImageFormat, &str); 3] = [
 
 #[test]
 fn images_within_the_limits_are_unchanged() {
-    for (format, mime) in KEPT {
+    for (format, mime) in KEPT_FORMATS {
         for (width, height) in [(1, 1), (MAX_WIDTH, 2), (3, MAX_HEIGHT)] {
             let bytes = image(width, height, format);
             let expected = PreparedImage {
@@ -39,7 +39,7 @@ fn images_within_the_limits_are_unchanged() {
 
 #[test]
 fn large_images_are_scaled_in_their_format() {
-    for (format, mime) in KEPT {
+    for (format, mime) in KEPT_FORMATS {
         for ((width, height), expected) in [
             ((3000, 30), (2048, 20)),
             ((40, 1600), (19, 768)),

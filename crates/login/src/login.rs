@@ -13,7 +13,7 @@ use crate::token_owner::TokenOwner;
 /// After how long tokens without an expiry are renewed.
 const DEFAULT_LIFETIME: jiff::SignedDuration = jiff::SignedDuration::from_hours(8 * 24);
 /// How long before their expiry tokens are renewed.
-const AHEAD: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
+const RENEWAL_MARGIN: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 
 /// A login: an API key or the tokens of an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,7 +181,7 @@ impl Login {
             return false;
         };
         match jwt::expiry(tokens.access_token.reveal()) {
-            Some(expiry) => expiry.duration_since(now) <= AHEAD,
+            Some(expiry) => expiry.duration_since(now) <= RENEWAL_MARGIN,
             None => now.duration_since(*last_refresh) > DEFAULT_LIFETIME,
         }
     }

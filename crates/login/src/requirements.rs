@@ -15,7 +15,7 @@ use crate::backend::backend_url;
 /// The time limit for all attempts, their number, and the delay after the first.
 const TIME_LIMIT: Duration = Duration::from_secs(15);
 const ATTEMPTS: u32 = 5;
-const PAUSE: Duration = Duration::from_millis(200);
+const RETRY_DELAY: Duration = Duration::from_millis(200);
 /// How long requirements are cached.
 const CACHE_TIME: Duration = Duration::from_secs(30 * 60);
 
@@ -91,7 +91,7 @@ impl Accounts {
         let mut failure = AccountRequirementsError::RequestFailed { status: None };
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
-                self.clock.sleep(PAUSE * 2_u32.pow(attempt - 1)).await;
+                self.clock.sleep(RETRY_DELAY * 2_u32.pow(attempt - 1)).await;
             }
             match self.attempt_requirements(&mut recoveries).await {
                 Err(error @ AccountRequirementsError::RequestFailed { .. }) => failure = error,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 pub(crate) const PREFIX: &str = "at-";
 
 /// How long the service is not asked again after it gave no answer.
-const PAUSE: Duration = Duration::from_secs(10);
+const RETRY_DELAY: Duration = Duration::from_secs(10);
 
 /// Whom a token belongs to, as the service says.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -65,7 +65,7 @@ impl KnownToken {
     /// Whether another request for a token would tell nothing more.
     pub(crate) fn is_enough_for(&self, token: &Secret) -> bool {
         let is_open = matches!(self.owner, Err(OwnerUnknown::NoAnswer(_)));
-        self.token == *token && (!is_open || self.at.elapsed() < PAUSE)
+        self.token == *token && (!is_open || self.at.elapsed() < RETRY_DELAY)
     }
 }
 

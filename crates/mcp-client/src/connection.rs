@@ -192,7 +192,9 @@ impl McpConnection {
         }
         self.take_facts(revision::server_info(&answer), &answer)
             .await;
-        self.0.transport.set_protocol_version(revision::STATELESS);
+        self.0
+            .transport
+            .set_protocol_version(revision::STATELESS_REVISION);
         *self.0.rules.lock() = RequestRules::Stateless;
         Ok(true)
     }

@@ -387,7 +387,8 @@ mod tests {
 
     const QUESTION: &[u8] =
         br#"{"id":7,"method":"elicitation/create","params":{"message":"?","requestedSchema":{}}}"#;
-    const WITHDRAWN: &[u8] = br#"{"method":"notifications/cancelled","params":{"requestId":7}}"#;
+    const CANCELLED_MESSAGE: &[u8] =
+        br#"{"method":"notifications/cancelled","params":{"requestId":7}}"#;
 
     #[tokio::test(start_paused = true)]
     async fn limit_is_paused_during_a_question() {
@@ -396,7 +397,7 @@ mod tests {
         tokio::task::yield_now().await;
         let mut limit = Box::pin(dispatcher.limit(Duration::ZERO));
         assert!(limit.as_mut().now_or_never().is_none());
-        dispatcher.deliver(WITHDRAWN);
+        dispatcher.deliver(CANCELLED_MESSAGE);
         limit.await;
     }
 

@@ -24,9 +24,9 @@ use crate::stdio::LARGEST_MESSAGE;
 
 const SESSION: &str = "mcp-session-id";
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
-const BOTH: &str = "text/event-stream, application/json";
+const ACCEPTED_TYPES: &str = "text/event-stream, application/json";
 /// How many bytes of an unexpected reply an error contains.
-const SHOWN: usize = 8192;
+const MAX_SHOWN_BYTES: usize = 8192;
 /// The largest refusal that is read as a reply.
 const LARGEST_REFUSAL: usize = 64 * 1024;
 /// The time limit for ending the session.
@@ -337,7 +337,7 @@ impl HttpTransport {
         };
         let request = self.prepared(request, headers.clone());
         let request = request
-            .header(ACCEPT, BOTH)
+            .header(ACCEPT, ACCEPTED_TYPES)
             .header(CONTENT_TYPE, "application/json");
         request.body(message).send().await.map_err(failed)
     }
@@ -549,19 +549,19 @@ async fn unexpected(mut response: Response, secrets: &SentSecrets) -> McpError {
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("none");
     let kind = kind.to_owned();
     let mut body = Vec::new();
-    while body.len() < SHOWN
+    while body.len() < MAX_SHOWN_BYTES
         && let Ok(Some(chunk)) = response.chunk().await
     {
         body.extend_from_slice(&chunk);
     }
     // Redacts before the text is cut, so that no part of a secret remains.
     let mut shown = secrets.redact(String::from_utf8_lossy(&body).into_owned());
-    let cut = if shown.len() <= SHOWN {
+    let cut = if shown.len() <= MAX_SHOWN_BYTES {
         ""
     } else {
         "... (truncated)"
     };
-    shown.truncate(shown.floor_char_boundary(SHOWN));
+    shown.truncate(shown.floor_char_boundary(MAX_SHOWN_BYTES));
     McpError::Status {
         status: status.as_u16(),
         text: format!("HTTP {status}: {kind}; body: {shown}{cut}"),

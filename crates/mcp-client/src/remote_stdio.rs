@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::dispatcher::MessageDispatcher;
 use crate::error::McpError;
-use crate::stdio::{OUTGOING, OutputReader, StdioTransport};
+use crate::stdio::{MAX_OUTGOING, OutputReader, StdioTransport};
 
 /// A server that is a program of another machine.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ impl StdioTransport {
         let started = entry.machine.start(command).await;
         let RemoteProcess { control, output } =
             started.map_err(|error| McpError::Launch(error.to_string()))?;
-        let (outgoing, mut messages) = mpsc::channel::<String>(OUTGOING);
+        let (outgoing, mut messages) = mpsc::channel::<String>(MAX_OUTGOING);
         let writer = control.writer();
         tokio::spawn(async move {
             while let Some(message) = messages.recv().await {

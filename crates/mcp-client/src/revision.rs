@@ -11,10 +11,10 @@ use crate::error::McpError;
 pub(crate) const WITH_HANDSHAKE: &str = "2025-11-25";
 
 /// The revision without a handshake.
-pub(crate) const STATELESS: &str = "2026-07-28";
+pub(crate) const STATELESS_REVISION: &str = "2026-07-28";
 
 /// The code of the error that a revision is not supported.
-const UNSUPPORTED: i64 = -32022;
+const UNSUPPORTED_REVISION: i64 = -32022;
 const METHOD_NOT_FOUND: i64 = -32601;
 
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
@@ -34,7 +34,7 @@ pub(crate) enum RequestRules {
 /// Adds to the params of a request what the client is.
 pub(crate) fn introduce(params: &mut Value, capabilities: Value, client: Value) {
     let meta = &mut params["_meta"];
-    meta[VERSION_KEY] = json!(STATELESS);
+    meta[VERSION_KEY] = json!(STATELESS_REVISION);
     meta[CAPABILITIES_KEY] = capabilities;
     meta[CLIENT_KEY] = client;
 }
@@ -42,7 +42,7 @@ pub(crate) fn introduce(params: &mut Value, capabilities: Value, client: Value) 
 /// Whether the reply to `server/discover` is that of a server without a handshake.
 pub(crate) fn is_stateless(discovered: &Value) -> bool {
     let versions = discovered["supportedVersions"].as_array();
-    versions.is_some_and(|versions| versions.iter().any(|version| version == STATELESS))
+    versions.is_some_and(|versions| versions.iter().any(|version| version == STATELESS_REVISION))
 }
 
 /// What a server says about itself in a reply.
@@ -56,7 +56,7 @@ pub(crate) fn server_info(discovered: &Value) -> &Value {
 /// Whether a server refuses a revision and would accept the one without a handshake.
 pub(crate) fn demands_stateless(error: &McpError) -> bool {
     let McpError::Remote {
-        code: UNSUPPORTED,
+        code: UNSUPPORTED_REVISION,
         data: Some(data),
         ..
     } = error
@@ -64,7 +64,11 @@ pub(crate) fn demands_stateless(error: &McpError) -> bool {
         return false;
     };
     let supported = data["supported"].as_array();
-    supported.is_some_and(|supported| supported.iter().any(|version| version == STATELESS))
+    supported.is_some_and(|supported| {
+        supported
+            .iter()
+            .any(|version| version == STATELESS_REVISION)
+    })
 }
 
 /// Whether a server may know no handshake, judged by how it refuses one.
@@ -72,7 +76,7 @@ pub(crate) fn may_know_no_handshake(error: &McpError) -> bool {
     matches!(
         error,
         McpError::Remote {
-            code: UNSUPPORTED | METHOD_NOT_FOUND,
+            code: UNSUPPORTED_REVISION | METHOD_NOT_FOUND,
             ..
         }
     )
@@ -121,22 +125,28 @@ mod tests {
         let mut params = json!({ "name": "x", "_meta": { "progressToken": 1 } });
         introduce(&mut params, json!({}), json!({ "name": "c" }));
         assert_eq!(params["_meta"]["progressToken"], 1);
-        assert_eq!(params["_meta"][VERSION_KEY], STATELESS);
+        assert_eq!(params["_meta"][VERSION_KEY], STATELESS_REVISION);
         assert_eq!(params["_meta"][CLIENT_KEY]["name"], "c");
     }
 
     #[test]
     fn server_revisions_are_read_from_the_error() {
         assert!(is_stateless(
-            &json!({ "supportedVersions": ["2025-11-25", STATELESS] })
+            &json!({ "supportedVersions": ["2025-11-25", STATELESS_REVISION] })
         ));
         assert!(!is_stateless(
             &json!({ "supportedVersions": ["2025-11-25"] })
         ));
         assert!(!is_stateless(&json!({})));
-        assert!(demands_stateless(&refused(-32022, &json!([STATELESS]))));
+        assert!(demands_stateless(&refused(
+            -32022,
+            &json!([STATELESS_REVISION])
+        )));
         assert!(!demands_stateless(&refused(-32022, &json!(["2025-11-25"]))));
-        assert!(!demands_stateless(&refused(-32000, &json!([STATELESS]))));
+        assert!(!demands_stateless(&refused(
+            -32000,
+            &json!([STATELESS_REVISION])
+        )));
         assert!(may_know_no_handshake(&refused(-32601, &Value::Null)));
         assert!(!may_know_no_handshake(&McpError::AuthRequired));
     }

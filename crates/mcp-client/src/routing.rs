@@ -10,7 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use crate::revision::STATELESS;
+use crate::revision::STATELESS_REVISION;
 
 const ANNOTATION: &str = "x-mcp-header";
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
@@ -19,7 +19,7 @@ const NAME: &str = "mcp-name";
 const PARAMETER_PREFIX: &str = "mcp-param-";
 
 /// What begins and ends an encoded value.
-const ENCODED: (&str, &str) = ("=?base64?", "?=");
+const ENCODED_MARKS: (&str, &str) = ("=?base64?", "?=");
 
 /// Larger integers are not the same number everywhere.
 const LARGEST_INTEGER: u64 = (1 << 53) - 1;
@@ -43,7 +43,10 @@ pub(crate) fn headers(method: &str, params: &Value, parameters: &[ParameterHeade
             headers.insert(name, value);
         }
     };
-    add(HeaderName::from_static(PROTOCOL_VERSION), STATELESS);
+    add(
+        HeaderName::from_static(PROTOCOL_VERSION),
+        STATELESS_REVISION,
+    );
     add(HeaderName::from_static(METHOD), method);
     let named = match method {
         "resources/read" => &params["uri"],
@@ -78,7 +81,7 @@ fn text_of(value: &Value) -> Option<String> {
 
 /// A text as the value of a header.
 fn encoded(text: &str) -> String {
-    let (begin, end) = ENCODED;
+    let (begin, end) = ENCODED_MARKS;
     let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     let has_ends = text.starts_with(' ') || text.ends_with(' ');
     let looks_encoded = text.starts_with(begin) && text.ends_with(end);
@@ -188,7 +191,7 @@ mod tests {
         assert_eq!(named("resources/read"), "file:///x");
         let listed = headers("tools/list", &json!({}), &[]);
         assert_eq!(listed[METHOD], "tools/list");
-        assert_eq!(listed[PROTOCOL_VERSION], STATELESS);
+        assert_eq!(listed[PROTOCOL_VERSION], STATELESS_REVISION);
         assert!(!listed.contains_key(NAME));
     }
 

@@ -24,9 +24,9 @@ pub(crate) const LARGEST_MESSAGE: usize = 64 * 1024 * 1024;
 /// The maximum length of a logged line of the server's standard error.
 const LONGEST_LOG_LINE: usize = 4096;
 /// The capacity of the queue of messages to the program.
-pub(crate) const OUTGOING: usize = 64;
+pub(crate) const MAX_OUTGOING: usize = 64;
 /// How long a program may take to exit after its input has ended, and how long its remaining output is read.
-const GRACE: Duration = Duration::from_millis(500);
+const GRACE_TIME: Duration = Duration::from_millis(500);
 
 /// The command line and environment of a server.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ impl StdioTransport {
             output,
             input,
         } = spawned.await?;
-        let (outgoing, messages) = mpsc::channel(OUTGOING);
+        let (outgoing, messages) = mpsc::channel(MAX_OUTGOING);
         if let Some(input) = input {
             tokio::spawn(write(input, messages));
         }
@@ -125,7 +125,7 @@ impl OutputReader {
             _ = process.wait() => {
                 // Its last output may not have been read yet. Other processes may hold the output open, hence the
                 // time limit.
-                let _ = tokio::time::timeout(GRACE, self.read(&mut output)).await;
+                let _ = tokio::time::timeout(GRACE_TIME, self.read(&mut output)).await;
                 McpError::Closed
             }
             () = closed.cancelled() => McpError::Closed,
@@ -135,7 +135,7 @@ impl OutputReader {
             let ends = async {
                 tokio::join!(process.wait(), self.read(&mut output));
             };
-            let _ = tokio::time::timeout(GRACE, ends).await;
+            let _ = tokio::time::timeout(GRACE_TIME, ends).await;
         }
         process.kill().await;
     }

@@ -12,10 +12,10 @@ pub(crate) const WITH_HANDSHAKE: [&str; 4] =
     ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// The revision without a handshake.
-pub(crate) const STATELESS: &str = "2026-07-28";
+pub(crate) const STATELESS_REVISION: &str = "2026-07-28";
 
 /// The code of the error that a revision is not supported.
-const UNSUPPORTED: i64 = -32022;
+const UNSUPPORTED_REVISION: i64 = -32022;
 
 const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
@@ -39,9 +39,9 @@ impl Rules {
         let Some(version) = meta.get(VERSION_KEY) else {
             return Ok(Self::Handshake);
         };
-        if version != STATELESS {
+        if version != STATELESS_REVISION {
             return Err(Error {
-                code: UNSUPPORTED,
+                code: UNSUPPORTED_REVISION,
                 message: format!("the revision {version} is not supported"),
                 data: Some(json!({ "supported": supported(), "requested": version })),
             });
@@ -69,7 +69,10 @@ impl Rules {
 
 /// All revisions, the newest first.
 pub(crate) fn supported() -> Vec<&'static str> {
-    [STATELESS].into_iter().chain(WITH_HANDSHAKE).collect()
+    [STATELESS_REVISION]
+        .into_iter()
+        .chain(WITH_HANDSHAKE)
+        .collect()
 }
 
 /// Whether a client with these capabilities shows forms.
@@ -92,7 +95,7 @@ mod tests {
     #[test]
     fn request_meta_sets_the_revision() {
         assert_eq!(Rules::from_meta(&Value::Null).unwrap(), Rules::Handshake);
-        let can_elicit = |capabilities: &Value| rules(STATELESS, capabilities).unwrap();
+        let can_elicit = |capabilities: &Value| rules(STATELESS_REVISION, capabilities).unwrap();
         assert_eq!(
             can_elicit(&json!({})),
             Rules::Stateless { can_elicit: false }
@@ -101,8 +104,8 @@ mod tests {
         assert_eq!(can_elicit(&forms), Rules::Stateless { can_elicit: true });
         let refused = rules("2030-01-01", &json!({})).unwrap_err();
         assert_eq!(refused.code, -32022);
-        assert_eq!(refused.data.unwrap()["supported"][0], STATELESS);
-        let incomplete = Rules::from_meta(&json!({ VERSION_KEY: STATELESS }));
+        assert_eq!(refused.data.unwrap()["supported"][0], STATELESS_REVISION);
+        let incomplete = Rules::from_meta(&json!({ VERSION_KEY: STATELESS_REVISION }));
         assert_eq!(incomplete.unwrap_err().code, -32602);
     }
 

@@ -16,7 +16,7 @@ const FOLDER: &str = "memories";
 const SUMMARY: &str = "memory_summary.md";
 const RAW_MEMORIES: &str = "raw_memories.md";
 const ROLLOUT_SUMMARIES: &str = "rollout_summaries";
-const TEMPORARY: &str = ".tmp";
+const TEMPORARY_SUFFIX: &str = ".tmp";
 const PREFIX: &str = "memories-";
 
 /// The limits on the files of the folder.
@@ -37,7 +37,7 @@ pub(crate) struct Staging {
 impl Staging {
     /// Copies the folder and writes the notes. The caller has the lease, so copies that exist are left from killed processes.
     pub(crate) fn prepare(home: &Path, notes: &[Note]) -> io::Result<Self> {
-        let temporary = home.join(TEMPORARY);
+        let temporary = home.join(TEMPORARY_SUFFIX);
         codex_private_files::create_dir_all(&temporary)?;
         for entry in fs::read_dir(&temporary)?.flatten() {
             if entry.file_name().to_string_lossy().starts_with(PREFIX) {

@@ -9,7 +9,7 @@ use crate::store::{MemoryStore, MemoryStoreError, now};
 /// How long a lease lasts, in seconds. No work takes longer.
 pub(crate) const SECONDS: i64 = 3600;
 /// The shortest pause after a failure. It doubles with each one.
-const PAUSE: i64 = 3600;
+const MIN_RETRY_DELAY: i64 = 3600;
 /// The number of times that it doubles at most.
 const DOUBLINGS: i64 = 8;
 
@@ -76,7 +76,7 @@ impl Lease {
                  retry_at = :now + (:pause << min(failures, :doublings)) \
                  WHERE work = :work AND owner = :owner",
                 named_params! {
-                    ":work": self.work, ":owner": self.owner, ":now": now(), ":pause": PAUSE,
+                    ":work": self.work, ":owner": self.owner, ":now": now(), ":pause": MIN_RETRY_DELAY,
                     ":doublings": DOUBLINGS,
                 },
             )

@@ -22,7 +22,7 @@ use crate::window_error::window_error;
 const INVALID_IMAGE: &str = "The image data you provided does not represent a valid image";
 
 /// Stands for the words of a server that says nothing.
-const UNKNOWN: &str = "Unknown error";
+const UNKNOWN_ERROR: &str = "Unknown error";
 
 /// A reply with an error status.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl ErrorReply<'_> {
 
     /// The words of the server, with the status and the id of the request.
     fn shown(&self, body: &str) -> String {
-        let words = words_of(body).unwrap_or_else(|| UNKNOWN.to_owned());
+        let words = words_of(body).unwrap_or_else(|| UNKNOWN_ERROR.to_owned());
         let id = self.request_id();
         let id = id.map_or_else(String::new, |id| format!(", request id: {id}"));
         format!("{words} (status {}{id})", StatusLine(self.status))
@@ -107,7 +107,7 @@ impl ErrorReply<'_> {
             status: self.status,
             message: refused_redirect(self.status, self.headers)
                 .or_else(|| words_of(text))
-                .unwrap_or_else(|| UNKNOWN.to_owned()),
+                .unwrap_or_else(|| UNKNOWN_ERROR.to_owned()),
             blocked: self.status == 403 && text.contains("Cloudflare") && text.contains("blocked"),
             url: self.url.to_owned(),
             cf_ray: self.header("cf-ray"),

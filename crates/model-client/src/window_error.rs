@@ -23,7 +23,7 @@ const PHRASES: [&str; 7] = [
 /// How far after such words the length may be.
 const DISTANCE: usize = 8;
 /// The shortest window that is believed. In a shorter one not even the instructions have room.
-const SHORTEST: i64 = 2048;
+const MIN_WINDOW_TOKENS: i64 = 2048;
 
 /// The error, if it is about the window. `message` is what the server says to people.
 pub(crate) fn window_error(error: &Value, message: &str) -> Option<ModelError> {
@@ -46,7 +46,7 @@ pub(crate) fn window_error(error: &Value, message: &str) -> Option<ModelError> {
     let told = first.into_iter().chain(ends).find_map(number_after);
     let window = error["n_ctx"].as_i64().or(told);
     Some(ModelError::ContextWindowExceeded {
-        window: window.filter(|window| *window >= SHORTEST),
+        window: window.filter(|window| *window >= MIN_WINDOW_TOKENS),
     })
 }
 

@@ -18,7 +18,7 @@ use crate::mended::mend;
 const ORIGIN: &str = ".codex-marketplace-install.json";
 const ORIGIN_LIMIT: u64 = 64 * 1024;
 /// After this time unfinished work of another process is not wanted any more.
-const ABANDONED: Duration = Duration::from_secs(60 * 60);
+const ABANDONED_TIME: Duration = Duration::from_secs(60 * 60);
 
 /// The copies of a home folder.
 #[derive(Clone, Debug)]
@@ -97,7 +97,7 @@ impl MarketplaceCopies {
         for entry in codex_mounts::read_dir(&folder)?.flatten() {
             let changed = entry.metadata().and_then(|found| found.modified());
             let age = changed.ok().and_then(|changed| changed.elapsed().ok());
-            if age.is_some_and(|age| age > ABANDONED) {
+            if age.is_some_and(|age| age > ABANDONED_TIME) {
                 let _ = codex_mounts::remove_dir_all(entry.path());
             }
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 /// What this process has made private.
-static MENDED: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
+static MENDED_FOLDERS: Mutex<Option<HashSet<PathBuf>>> = Mutex::new(None);
 
 /// Makes a copy private, and the folders around it below `home`. Links are left unchanged.
 pub(crate) fn mend(home: &Path, copy: &Path) {
@@ -19,7 +19,7 @@ pub(crate) fn mend(home: &Path, copy: &Path) {
     if !is_folder(copy) {
         return;
     }
-    let mut mended = MENDED.lock();
+    let mut mended = MENDED_FOLDERS.lock();
     let mended = mended.get_or_insert_default();
     if !mended.insert(copy.to_path_buf()) {
         return;

@@ -9,7 +9,7 @@ use crate::mended::mend;
 /// The marketplace of the curated catalogue.
 const CURATED_NAME: &str = "openai-curated";
 /// The checkout of the curated catalogue, which other programs keep in the home folder.
-const CURATED: &str = ".tmp/plugins";
+const CURATED_FOLDER: &str = ".tmp/plugins";
 /// The file with the commit of that checkout.
 const CURATED_COMMIT: &str = ".tmp/plugins.sha";
 const COMMIT_LIMIT: u64 = 1024;
@@ -47,7 +47,7 @@ pub fn folders_of_user<'a>(
         "git" => copies.used_root(name),
         _ => PathBuf::from(source),
     });
-    let curated = home.join(CURATED);
+    let curated = home.join(CURATED_FOLDER);
     mend(home, &curated);
     let own = user.into_iter().chain([curated]);
     own.chain(added).collect()

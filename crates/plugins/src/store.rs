@@ -18,7 +18,7 @@ use crate::staging::{Staging, lock, remove};
 /// The version of plugins that come from a folder.
 const LOCAL: &str = "local";
 /// The version that is replaced, until it is removed.
-const REPLACED: &str = "replaced";
+const REPLACED_FOLDER: &str = "replaced";
 
 /// The installed plugins of a home folder.
 #[derive(Clone, Debug)]
@@ -172,7 +172,7 @@ impl PluginStore {
 
 /// Moves a folder to a version. There is a usable version at every moment.
 fn replace(new: &Path, versions: &Path, version: &str) -> io::Result<PathBuf> {
-    let (target, replaced) = (versions.join(version), versions.join(REPLACED));
+    let (target, replaced) = (versions.join(version), versions.join(REPLACED_FOLDER));
     let is_there = target.symlink_metadata().is_ok();
     if is_there {
         remove(&replaced)?;

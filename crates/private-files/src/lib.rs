@@ -13,7 +13,7 @@ use std::path::Path;
 use codex_system::file;
 
 /// The entries of a home folder. Older releases created them with the usual modes.
-const KEPT: [&str; 21] = [
+const PRIVATE_NAMES: [&str; 21] = [
     ".credentials.json",
     ".tmp",
     "archived_sessions",
@@ -104,7 +104,7 @@ pub fn synchronise_entry(path: &Path) {
 /// Makes the entries of a home folder private that an older release created. The folder itself keeps its mode, as
 /// it may contain files of other programs.
 pub fn tighten_home(home: &Path) {
-    for name in KEPT {
+    for name in PRIVATE_NAMES {
         tighten(&home.join(name));
     }
 }

@@ -20,7 +20,7 @@ use crate::interpreters::{
 };
 use crate::known_programs::{
     BUILDERS, FOLDER_FILES, OUTPUT_OPTIONS, PACKAGE_BUILDERS, PACKAGE_MANAGERS, PACKAGE_RUNNERS,
-    READERS, RUN_FOLDERS, RUNNERS, WRAPPERS, WRITERS, WRITTEN, base_name, has_code_ending,
+    READERS, RUN_FOLDERS, RUNNERS, WRAPPERS, WRITERS, WRITTEN_SUFFIXES, base_name, has_code_ending,
     without_version,
 };
 use crate::line::{CommandWords, KnownValues, LineCommands, UNKNOWNS, read_line};
@@ -405,7 +405,7 @@ impl Candidates {
         let parts = argument.split([':', ',', '=']);
         let all = [Some(argument), value.map(|(_, value)| value), joined];
         for path in all.into_iter().flatten().chain(parts) {
-            let is_written = WRITTEN.iter().any(|ending| path.ends_with(ending));
+            let is_written = WRITTEN_SUFFIXES.iter().any(|ending| path.ends_with(ending));
             // A command in a setting, and the contents of a file.
             let path = path.trim_start_matches(['!', '@']);
             if !path.is_empty() && !is_written {

@@ -460,11 +460,13 @@ fn call(evaluator: Evaluator<'_>, name: &str, argument: &str, kind: CallKind) ->
 
 /// Whether code is read from a file whose name comes from data.
 fn names_file_by_data<'t>(evaluator: Evaluator<'t>, argument: &'t str) -> bool {
-    const READING: [&str; 4] = ["open(", "readFileSync(", "Path(", "File.read("];
+    const READING_CALLS: [&str; 4] = ["open(", "readFileSync(", "Path(", "File.read("];
     let value = evaluator.variable(argument.trim()).map(|(value, _)| value);
     let texts = [Some(argument), value].into_iter().flatten();
     let names = texts.flat_map(|text| {
-        let places = READING.iter().flat_map(|name| text.match_indices(name));
+        let places = READING_CALLS
+            .iter()
+            .flat_map(|name| text.match_indices(name));
         places.map(|(at, name)| until_closed(&text[at + name.len()..], evaluator.language))
     });
     { names }.any(|name| Origins::is_data(evaluator, name))

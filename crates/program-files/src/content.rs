@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 /// Larger files are not read.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 /// How long after a write a file is read each time.
-const RECENT: Duration = Duration::from_secs(2);
+const RECENT_TIME: Duration = Duration::from_secs(2);
 /// How many hashes are kept.
-const KEPT: usize = 1024;
+const MAX_CACHED_FILES: usize = 1024;
 
 /// Why the content of files is not known.
 #[derive(Debug, thiserror::Error)]
@@ -67,7 +67,7 @@ pub(crate) fn hash_of(path: &Path) -> Result<Hash, ContentError> {
     {
         let mut hashes = HASHES.lock();
         let hashes = hashes.get_or_insert_default();
-        if hashes.len() >= KEPT {
+        if hashes.len() >= MAX_CACHED_FILES {
             hashes.clear();
         }
         hashes.insert(path.to_path_buf(), (stamp, hash));
@@ -79,7 +79,7 @@ fn is_recent(about: &Metadata) -> bool {
     let changed = crate::program_file::changed(about);
     !changed.is_some_and(|changed| {
         let age = SystemTime::now().duration_since(changed);
-        age.is_ok_and(|age| age > RECENT)
+        age.is_ok_and(|age| age > RECENT_TIME)
     })
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::candidates::{Candidates, FileCandidate};
 use crate::code_variables::places;
-use crate::found_files::{BESIDE, MAX_FILES, ProgramFile, ProgramFiles};
+use crate::found_files::{BESIDE_MARK, MAX_FILES, ProgramFile, ProgramFiles};
 use crate::git_settings::settings_file;
 use crate::interpreters::Language;
 use crate::launch_place::LaunchPlace;
@@ -296,7 +296,7 @@ impl<'a> Finder<'a> {
         for entry in entries.take(10 * MAX_FILES) {
             let path = entry.path();
             let name = entry.file_name().to_string_lossy().into_owned();
-            let word = format!("{BESIDE}{name}");
+            let word = format!("{BESIDE_MARK}{name}");
             if codex_mounts::is_dir(&path) {
                 let inner = path.join("__init__.py");
                 self.add_path(&word, inner, found);

@@ -13,7 +13,7 @@ use crate::content::{self, ContentError};
 /// The limit on entries.
 const MAX_ENTRIES: usize = 200_000;
 /// Folders of files that programs write while they run, and load no code from.
-const WRITTEN: [&str; 2] = ["__pycache__", ".cache"];
+const CACHE_FOLDERS: [&str; 2] = ["__pycache__", ".cache"];
 
 /// A folder all of whose files count.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,7 +46,7 @@ pub(crate) fn hash_of(tree: &FolderTree) -> Result<[u8; 32], ContentError> {
         entries.sort_by_key(std::fs::DirEntry::file_name);
         for entry in entries {
             let name = entry.file_name();
-            if WRITTEN.iter().any(|written| name == *written) {
+            if CACHE_FOLDERS.iter().any(|written| name == *written) {
                 continue;
             }
             count += 1;

@@ -13,10 +13,10 @@ use crate::run_places::RunPlaces;
 /// The limit on the files of a program.
 pub(crate) const MAX_FILES: usize = 512;
 /// Begins the words of files that other files refer to.
-pub(crate) const FOLLOWED: char = '>';
+pub(crate) const FOLLOWED_MARK: char = '>';
 
 /// Begins the words of modules beside a script, which something may import.
-pub(crate) const BESIDE: &str = ">*";
+pub(crate) const BESIDE_MARK: &str = ">*";
 
 /// A file that is run, or that is given to what is run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +65,7 @@ impl ProgramFiles {
     /// A file that has not been found yet.
     pub(crate) fn push(&mut self, file: ProgramFile) -> bool {
         if let Some(known) = self.all.iter_mut().find(|known| known.path == file.path) {
-            if known.word.starts_with(BESIDE) && !file.word.starts_with(BESIDE) {
+            if known.word.starts_with(BESIDE_MARK) && !file.word.starts_with(BESIDE_MARK) {
                 known.word = file.word;
             }
             return false;
@@ -125,7 +125,7 @@ impl ProgramFiles {
     /// folder cannot: everything in it changes.
     pub(crate) fn replace_by_folders(&mut self, cwd: &Path) {
         let named = self.all.iter().filter(|file| !file.is_of_system);
-        let named = named.filter(|file| !file.word.starts_with(FOLLOWED));
+        let named = named.filter(|file| !file.word.starts_with(FOLLOWED_MARK));
         let folders = named.filter_map(|file| file.real.parent().map(Path::to_path_buf));
         let cwd = codex_mounts::canonicalize(cwd).unwrap_or_else(|_| cwd.to_path_buf());
         for folder in folders.collect::<BTreeSet<_>>() {

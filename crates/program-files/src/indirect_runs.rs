@@ -5,7 +5,7 @@ use crate::interpreters::{is_interpreter, is_shell, runs_arguments, runs_input, 
 use crate::known_programs::{
     LISTERS, PACKAGE_MANAGERS, PACKAGE_RUNNERS, RUNNERS, WRAPPERS, WRITERS, base_name,
 };
-use crate::line::{ARGUMENT, CommandWords, DECLARE, KnownValues, UNKNOWN, read_line};
+use crate::line::{ARGUMENT, CommandWords, DECLARE, KnownValues, UNKNOWN_CHAR, read_line};
 
 /// The limit on the words of a command that may begin another one.
 const MAX_INNER: usize = 64;
@@ -24,12 +24,12 @@ pub(crate) fn runs_listed_files(CommandWords(words): &CommandWords) -> bool {
 /// Whether a command runs a file whose name it computes. An argument of a script or of a function is no such name: it stands
 /// elsewhere.
 pub(crate) fn runs_computed_name(command: &CommandWords) -> bool {
-    runs(command, &|word| base_name(word).contains(UNKNOWN))
+    runs(command, &|word| base_name(word).contains(UNKNOWN_CHAR))
 }
 
 /// Whether a command runs something that may lie anywhere, or text that is not known.
 pub(crate) fn runs_unknown_command(command: &CommandWords) -> bool {
-    runs_such_a_word(&command.0, UNKNOWN)
+    runs_such_a_word(&command.0, UNKNOWN_CHAR)
 }
 
 /// Whether a command, or one that it begins, runs a word that begins with a sign for what is not known.
@@ -191,7 +191,7 @@ fn is_setting(word: &str) -> bool {
 
 /// Whether a setting of git has a value that is not known, and may name a program.
 fn sets_unknown(setting: &str) -> bool {
-    const HARMLESS: [&str; 11] = [
+    const HARMLESS_COMMANDS: [&str; 11] = [
         "advice.",
         "author.",
         "color.",
@@ -205,7 +205,10 @@ fn sets_unknown(setting: &str) -> bool {
         "user.",
     ];
     let name = setting.to_lowercase();
-    setting.contains(UNKNOWN) && !HARMLESS.iter().any(|harmless| name.starts_with(harmless))
+    setting.contains(UNKNOWN_CHAR)
+        && !HARMLESS_COMMANDS
+            .iter()
+            .any(|harmless| name.starts_with(harmless))
 }
 
 /// Whether the program of a command, or what an interpreter gets, is such a word.
@@ -313,7 +316,7 @@ fn function_at(part: &str) -> Option<(&str, &str)> {
 pub(crate) fn replaces_its_arguments(commands: &[CommandWords]) -> bool {
     let sets = |command: &CommandWords| {
         let is_set = command.0.first().is_some_and(|program| program == "set");
-        is_set && command.0.iter().any(|word| word.contains(UNKNOWN))
+        is_set && command.0.iter().any(|word| word.contains(UNKNOWN_CHAR))
     };
     commands.iter().any(sets)
         && commands

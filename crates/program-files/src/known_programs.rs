@@ -500,7 +500,7 @@ pub(crate) const OUTPUT_OPTIONS: [&str; 10] = [
 ];
 
 /// Endings of files that programs write while they run.
-pub(crate) const WRITTEN: [&str; 8] = [
+pub(crate) const WRITTEN_SUFFIXES: [&str; 8] = [
     ".db", ".lock", ".log", ".out", ".pid", ".sqlite", ".sqlite3", ".tmp",
 ];
 
@@ -535,6 +535,6 @@ pub(crate) fn is_data(path: &str) -> bool {
         ".json", ".jsonl", ".kt", ".lock", ".log", ".md", ".png", ".rs", ".rst", ".scss", ".svg",
         ".swift", ".toml", ".txt", ".vue", ".xml", ".yaml", ".yml",
     ];
-    let is_written = WRITTEN.iter().any(|ending| path.ends_with(ending));
+    let is_written = WRITTEN_SUFFIXES.iter().any(|ending| path.ends_with(ending));
     is_written || ENDINGS.iter().any(|ending| path.ends_with(ending))
 }

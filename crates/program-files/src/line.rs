@@ -14,13 +14,13 @@ const MAX_DEPTH: usize = 6;
 const MAX_WORDS: usize = 4096;
 
 /// Stands for a part of a word that is not known before the line runs.
-pub(crate) const UNKNOWN: char = '\0';
+pub(crate) const UNKNOWN_CHAR: char = '\0';
 
 /// Stands for an argument of a script or of a function in it, or for a number of the shell.
 pub(crate) const ARGUMENT: char = '\u{2}';
 
 /// What stands for parts of words that are not known.
-pub(crate) const UNKNOWNS: [char; 2] = [UNKNOWN, ARGUMENT];
+pub(crate) const UNKNOWNS: [char; 2] = [UNKNOWN_CHAR, ARGUMENT];
 
 /// Begins a word that names or is the input of a command.
 pub(crate) const INPUT: char = '\u{1}';
@@ -306,8 +306,8 @@ impl LineReader<'_> {
             Some("for" | "select") => match command.0.get(1) {
                 // Its values are words of this line, each of which is looked at.
                 None => drop(self.assigned.insert(word.to_owned(), String::new())),
-                Some(name) if word.contains(UNKNOWN) => {
-                    self.assigned.insert(name.clone(), UNKNOWN.to_string());
+                Some(name) if word.contains(UNKNOWN_CHAR) => {
+                    self.assigned.insert(name.clone(), UNKNOWN_CHAR.to_string());
                 }
                 Some(name) if word.contains(ARGUMENT) => {
                     self.assigned.insert(name.clone(), ARGUMENT.to_string());
@@ -315,7 +315,8 @@ impl LineReader<'_> {
                 Some(_) => {}
             },
             Some("read" | "mapfile" | "readarray" | "getopts" | "printf") => {
-                self.assigned.insert(word.to_owned(), UNKNOWN.to_string());
+                self.assigned
+                    .insert(word.to_owned(), UNKNOWN_CHAR.to_string());
             }
             _ => {}
         }
@@ -355,14 +356,14 @@ impl LineReader<'_> {
                     word.text.push_str(&value);
                 }
                 '$' => self.expansion(cursor, &mut word, depth),
-                '{' if braces(cursor.rest) => word.text.push(UNKNOWN),
+                '{' if braces(cursor.rest) => word.text.push(UNKNOWN_CHAR),
                 '~' if word.text.is_empty() && !word.is_quoted => {
                     let name = cursor.name();
                     if name.is_empty() {
                         let home = self.value("HOME");
                         word.text.push_str(&home);
                     } else {
-                        word.text.push(UNKNOWN);
+                        word.text.push(UNKNOWN_CHAR);
                     }
                 }
                 c => word.text.push(c),
@@ -408,7 +409,7 @@ impl LineReader<'_> {
         if cursor.take("((") {
             cursor.until_closed('(', ')');
             cursor.take(")");
-            word.text.push(UNKNOWN);
+            word.text.push(UNKNOWN_CHAR);
         } else if cursor.take("(") {
             let inner = cursor.until_closed('(', ')').to_owned();
             let value = self.substitution(&inner, depth);
@@ -424,7 +425,7 @@ impl LineReader<'_> {
                 .get(1..)
                 .and_then(|rest| rest.split('\'').next());
             if quoted.is_some_and(|text| text.contains('\\')) {
-                word.text.push(UNKNOWN);
+                word.text.push(UNKNOWN_CHAR);
             }
         } else {
             let name = cursor.name();
@@ -449,7 +450,7 @@ impl LineReader<'_> {
         if !is_identifier(&name) {
             // A variable whose name another one has may have any value.
             let is_named = inner.starts_with('!') && inner.len() > 1;
-            return if is_named { UNKNOWN } else { ARGUMENT }.to_string();
+            return if is_named { UNKNOWN_CHAR } else { ARGUMENT }.to_string();
         }
         let value = self.value(&name);
         for operator in [":-", "-", ":=", "="] {
@@ -461,7 +462,7 @@ impl LineReader<'_> {
         if cursor.rest.is_empty() {
             return value;
         }
-        UNKNOWN.to_string()
+        UNKNOWN_CHAR.to_string()
     }
 
     /// The output of a command in a word, where it is known.
@@ -471,7 +472,7 @@ impl LineReader<'_> {
         let mut ways = inner.split("||").map(|way| self.known_output(way));
         let first = ways.next().flatten();
         let known = first.filter(|_| ways.all(|way| way.is_some()));
-        known.unwrap_or_else(|| UNKNOWN.to_string())
+        known.unwrap_or_else(|| UNKNOWN_CHAR.to_string())
     }
 
     fn known_output(&self, command: &str) -> Option<String> {
@@ -517,7 +518,7 @@ impl LineReader<'_> {
         match name {
             "PWD" => self.known.cwd.clone(),
             "BASH" | "RANDOM" | "SECONDS" | "LINENO" | "OLDPWD" | "BASHPID" | "EPOCHSECONDS" => {
-                UNKNOWN.to_string()
+                UNKNOWN_CHAR.to_string()
             }
             "SHELL" => (self.known.variable)(name).unwrap_or_else(|| "sh".to_owned()),
             name => (self.known.variable)(name).unwrap_or_default(),

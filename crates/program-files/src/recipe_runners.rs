@@ -182,7 +182,7 @@ pub(crate) fn recipe_request(program: &str, arguments: &[String]) -> Option<Reci
         }
     }
     if runner.has_default && !names_recipe {
-        request.names.push(recipes::FIRST.to_owned());
+        request.names.push(recipes::FIRST_TARGET.to_owned());
     }
     Some(request)
 }

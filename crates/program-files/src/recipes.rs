@@ -10,7 +10,7 @@ use std::path::Path;
 const MAX_RECIPES: usize = 2000;
 
 /// The name under which a program without operands asks for the first recipe.
-pub(crate) const FIRST: &str = "";
+pub(crate) const FIRST_TARGET: &str = "";
 
 /// Lines with a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub(crate) fn recipes_in(path: &Path, text: &str) -> Vec<Recipe> {
 /// The lines of the recipes that are run if these are asked for.
 pub(crate) fn lines_to_run(recipes: &[Recipe], asked: &BTreeSet<String>) -> String {
     let mut names: Vec<&str> = asked.iter().map(String::as_str).collect();
-    if asked.contains(FIRST) {
+    if asked.contains(FIRST_TARGET) {
         let mut own = recipes.iter().flat_map(|recipe| &recipe.names);
         names.extend(own.find(|name| !name.starts_with('.')).map(String::as_str));
     }
@@ -234,7 +234,7 @@ mod tests {
         check(
             "Makefile",
             rules,
-            &[FIRST],
+            &[FIRST_TARGET],
             &["X=\"1\"", "one", "two", "four"],
         );
         check("Makefile", rules, &["c"], &["X=\"1\"", " three", "four"]);

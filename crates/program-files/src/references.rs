@@ -12,7 +12,7 @@ use crate::candidates::Candidates;
 use crate::code_calls::{CodeCall, OWN_FOLDER, calls_with, own_starters, process_moves};
 use crate::effort::Effort;
 use crate::finder::Finder;
-use crate::found_files::{BESIDE, FOLLOWED, MAX_FILES, ProgramFile, ProgramFiles};
+use crate::found_files::{BESIDE_MARK, FOLLOWED_MARK, MAX_FILES, ProgramFile, ProgramFiles};
 use crate::git_settings::{GitPlaces, READING_GIT, git_settings};
 use crate::interpreters::{Language, is_interpreter};
 use crate::known_programs::{base_name, has_code_ending, is_data};
@@ -69,7 +69,7 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
     };
     // What the search path finds elsewhere is installed.
     let is_own = |file: &&ProgramFile| {
-        let is_named = !file.word.starts_with(FOLLOWED);
+        let is_named = !file.word.starts_with(FOLLOWED_MARK);
         is_named && (is_path(&file.word) || finder.is_of_work(&file.path))
     };
     let named = found.all.iter().filter(is_own);
@@ -102,7 +102,7 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
         !found
             .all
             .iter()
-            .any(|file| file.path == path && file.word.starts_with(BESIDE))
+            .any(|file| file.path == path && file.word.starts_with(BESIDE_MARK))
     };
     if let Some((path, call)) = computed.find(|(path, _)| is_run(path)) {
         let shown = || format!("`{call}` in {}", path.display());
@@ -153,7 +153,7 @@ struct ReferenceReader<'a> {
 
 impl ReferenceReader<'_> {
     fn file(&mut self, file: &ProgramFile, found: &mut ProgramFiles) {
-        let is_named = !file.word.starts_with(FOLLOWED);
+        let is_named = !file.word.starts_with(FOLLOWED_MARK);
         let is_data = file.word == MANIFEST;
         for path in [&file.path, &file.real] {
             let places = found.places.get(path).cloned();
@@ -495,7 +495,7 @@ impl ReferenceReader<'_> {
         }
         let mut part = ProgramFiles::default();
         finder.add_all(&candidates.all, &mut part);
-        part.mark_followed(0, FOLLOWED);
+        part.mark_followed(0, FOLLOWED_MARK);
         for CommandWords(words) in &read.commands {
             let [program, file, ..] = words.as_slice() else {
                 continue;

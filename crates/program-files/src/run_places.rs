@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use crate::line::UNKNOWN;
+use crate::line::UNKNOWN_CHAR;
 
 /// The folders in which a file runs, apart from the working folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl RunPlaces {
             .iter()
             .map(|folder| folder.display().to_string());
         let folders = folders.map(|folder| format!("cd '{}'\n", folder.replace('\'', "'\\''")));
-        let unknown = self.has_unknown.then(|| format!("cd {UNKNOWN}\n"));
+        let unknown = self.has_unknown.then(|| format!("cd {UNKNOWN_CHAR}\n"));
         folders.chain(unknown).collect()
     }
 }

@@ -38,7 +38,7 @@ impl JsonError {
             Category::Syntax => (path_at(text, offset(text, error)), error.to_string()),
             Category::Data => (path_at(text, offset(text, error)), reason(error)),
         };
-        let within = reason.strip_prefix(WITHIN);
+        let within = reason.strip_prefix(PATH_PREFIX);
         match within.and_then(|told| told.split_once(": ")) {
             Some((inner, cause)) => Self {
                 path: join(&path, inner),
@@ -62,7 +62,7 @@ fn without_place(mut reason: String) -> String {
 }
 
 /// Begins the reason of an error in a part that was parsed separately; the path in that part follows.
-const WITHIN: &str = "at ";
+const PATH_PREFIX: &str = "at ";
 
 /// The reason of an error in a member that was parsed separately. The error is located at the enclosing object, and the
 /// two paths are joined later.
@@ -74,7 +74,7 @@ pub(crate) fn reason_within(name: &str, part: &str, error: &serde_json::Error) -
 
 /// Like [`reason_within`], for a path that begins with a member of an object.
 pub(crate) fn wrong_within(path: &str, reason: &str) -> String {
-    format!("{WITHIN}{path}: {reason}")
+    format!("{PATH_PREFIX}{path}: {reason}")
 }
 
 fn join(outer: &str, inner: &str) -> String {

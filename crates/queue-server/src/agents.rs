@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 const SEPARATOR: char = ':';
 
 /// How many questions may wait for the client to read.
-const WAITING: usize = 16;
+const MAX_WAITING_QUESTIONS: usize = 16;
 
 /// The agents of a session that have asked something and run.
 pub(crate) struct AgentQuestions {
@@ -33,7 +33,7 @@ enum AgentNews {
 
 impl AgentQuestions {
     pub(crate) fn new() -> Self {
-        let (sender, news) = mpsc::channel(WAITING);
+        let (sender, news) = mpsc::channel(MAX_WAITING_QUESTIONS);
         Self {
             asked: HashMap::new(),
             sender,

@@ -4,7 +4,7 @@ use codex_protocol::{ErrorEvent, Event, EventMsg, TurnAbortReason};
 use serde::Serialize;
 
 /// The message of the error before the end of an interrupted task.
-const INTERRUPTED: &str = "interrupted";
+const INTERRUPTED_MESSAGE: &str = "interrupted";
 
 /// An event that is read as the end of a task elsewhere, so it is never stored.
 #[derive(Serialize)]
@@ -34,7 +34,7 @@ pub(crate) fn write_event(text: &mut Vec<u8>, event: &Event) -> serde_json::Resu
             let interrupted = Event {
                 id: event.id.clone(),
                 msg: EventMsg::Error(ErrorEvent {
-                    message: INTERRUPTED.to_owned(),
+                    message: INTERRUPTED_MESSAGE.to_owned(),
                     codex_error_info: None,
                     exceeded_limit: None,
                 }),

@@ -8,7 +8,7 @@ use crate::dialect::{
 };
 use crate::input::{AgentResult, TextRole};
 
-const VOICE: &str = "fathom";
+const DEFAULT_VOICE: &str = "fathom";
 
 #[derive(Debug, Default)]
 pub(crate) struct FirstDialect {
@@ -23,7 +23,7 @@ impl Dialect for FirstDialect {
             "instructions": instructions,
             "audio": {
                 "input": {"format": {"type": "audio/pcm", "rate": SAMPLE_RATE}},
-                "output": {"voice": self.voice.as_deref().unwrap_or(VOICE)},
+                "output": {"voice": self.voice.as_deref().unwrap_or(DEFAULT_VOICE)},
             },
         }})
     }

@@ -12,10 +12,10 @@ use crate::dialect::{Dialect, SAMPLE_RATE, Taken, result_text, role_name, sessio
 use crate::input::{AgentResult, TextRole};
 use crate::settings::{RealtimeKind, RealtimeSettings};
 
-const VOICE: &str = "marin";
+const DEFAULT_VOICE: &str = "marin";
 /// The function by which the model delegates work.
 const DELEGATE: &str = "codex";
-const BUSY: &str = "Conversation already has an active response in progress";
+const BUSY_MESSAGE: &str = "Conversation already has an active response in progress";
 /// So many delegations are remembered, to take each only once.
 const MAX_HANDOFFS: usize = 1024;
 
@@ -176,7 +176,7 @@ impl SecondDialect {
     fn error(&mut self, message: &Value) -> Result<Taken, String> {
         let reason = text(&message["error"]["message"]);
         let reason = reason.unwrap_or_else(|| "the server reports an error".to_owned());
-        if !reason.starts_with(BUSY) {
+        if !reason.starts_with(BUSY_MESSAGE) {
             return Err(reason);
         }
         (self.is_busy, self.is_wanted) = (true, true);
@@ -202,7 +202,7 @@ impl Dialect for SecondDialect {
                         "turn_detection": {"type": "server_vad", "interrupt_response": true,
                                            "create_response": true},
                     },
-                    "output": {"format": format, "voice": self.voice.as_deref().unwrap_or(VOICE)},
+                    "output": {"format": format, "voice": self.voice.as_deref().unwrap_or(DEFAULT_VOICE)},
                 },
                 "tools": [{
                     "type": "function",
@@ -306,22 +306,28 @@ mod tests {
             .collect()
     }
 
-    const CREATE: [&str; 2] = ["conversation.item.create", "response.create"];
+    const CREATE_TYPES: [&str; 2] = ["conversation.item.create", "response.create"];
 
     #[test]
     fn one_response_is_in_progress_at_a_time() {
         let mut dialect = SecondDialect::default();
-        assert_eq!(kinds(&dialect.text(TextRole::User, "a")), CREATE);
+        assert_eq!(kinds(&dialect.text(TextRole::User, "a")), CREATE_TYPES);
         for _ in 0..2 {
-            assert_eq!(kinds(&dialect.text(TextRole::User, "b")), CREATE[..1]);
+            assert_eq!(kinds(&dialect.text(TextRole::User, "b")), CREATE_TYPES[..1]);
         }
         let done = json!({"type": "response.done", "response": {"id": "r"}});
-        assert_eq!(kinds(&take(&mut dialect, done.clone()).send), CREATE[1..]);
+        assert_eq!(
+            kinds(&take(&mut dialect, done.clone()).send),
+            CREATE_TYPES[1..]
+        );
         assert_eq!(take(&mut dialect, done).send, Vec::<Value>::new());
-        let busy = json!({"type": "error", "error": {"message": format!("{BUSY}: r")}});
+        let busy = json!({"type": "error", "error": {"message": format!("{BUSY_MESSAGE}: r")}});
         assert_eq!(take(&mut dialect, busy), Taken::default());
         let cancelled = json!({"type": "response.cancelled", "response": {"id": "r"}});
-        assert_eq!(kinds(&take(&mut dialect, cancelled).send), CREATE[1..]);
+        assert_eq!(
+            kinds(&take(&mut dialect, cancelled).send),
+            CREATE_TYPES[1..]
+        );
     }
 
     #[test]
@@ -363,7 +369,7 @@ mod tests {
         };
         assert_eq!(dialect.result(&result), Vec::<Value>::new());
         result.is_last = true;
-        assert_eq!(kinds(&dialect.result(&result)), CREATE);
+        assert_eq!(kinds(&dialect.result(&result)), CREATE_TYPES);
     }
 
     #[test]

@@ -353,8 +353,8 @@ fn not_regular() -> io::Error {
 
 /// A name that nothing else uses.
 fn temporary_name(name: &OsString) -> OsString {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
     let mut temporary = OsString::from(".");
     temporary.push(name);
     temporary.push(format!(".{}-{number}.tmp", std::process::id()));

@@ -13,10 +13,10 @@ use crate::format::{PayloadRef, ShardPlace};
 use crate::shards::Shards;
 
 /// The only member of what stands in the place of a part that was not recorded: the id of the part.
-pub(crate) const UNRECORDED: &str = "$unrecorded_payload";
+pub(crate) const UNRECORDED_KEY: &str = "$unrecorded_payload";
 
 /// Parts may have parts to this depth.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// The payloads of one bundle. The file that was read last stays open.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl PayloadFolder {
             return Ok(PayloadPlace::File(payload.path.as_str().into()));
         }
         let mut segments = Vec::new();
-        self.assemble(payload, limit, DEEPEST, buffer, &mut segments)?;
+        self.assemble(payload, limit, MAX_DEPTH, buffer, &mut segments)?;
         Ok(PayloadPlace::Plain(segments))
     }
 
@@ -154,7 +154,7 @@ impl PayloadFolder {
             if let Some(part) = parts.next() {
                 if part.is_unrecorded() {
                     let id = &part.raw_payload_id;
-                    let member = serde_json::json!({ UNRECORDED: id });
+                    let member = serde_json::json!({ UNRECORDED_KEY: id });
                     buffer.extend_from_slice(member.to_string().as_bytes());
                     continue;
                 }

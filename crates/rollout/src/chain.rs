@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::folders::ARCHIVED;
+use crate::folders::ARCHIVED_FOLDER;
 use crate::path::SESSIONS;
 
 /// Limit on the length of the first line, in bytes.
@@ -220,10 +220,11 @@ fn find_base(path: &Path, id: &str) -> Option<PathBuf> {
     };
     let beside = path.parent().and_then(|folder| search(folder, 0, &is_it));
     beside.or_else(|| {
-        let roots = [SESSIONS, ARCHIVED];
+        let roots = [SESSIONS, ARCHIVED_FOLDER];
         let is_root = |folder: &&Path| roots.iter().any(|root| folder.ends_with(root));
         let home = path.ancestors().find(is_root)?.parent()?;
-        search(&home.join(SESSIONS), 3, &is_it).or_else(|| search(&home.join(ARCHIVED), 0, &is_it))
+        search(&home.join(SESSIONS), 3, &is_it)
+            .or_else(|| search(&home.join(ARCHIVED_FOLDER), 0, &is_it))
     })
 }
 

@@ -13,7 +13,7 @@ use codex_protocol::ThreadId;
 use crate::path::{SESSIONS, folder_path, parse_file_name};
 
 /// The folder of archived rollouts, under the home folder.
-pub const ARCHIVED: &str = "archived_sessions";
+pub const ARCHIVED_FOLDER: &str = "archived_sessions";
 
 /// Why a rollout was not moved.
 #[derive(Debug, thiserror::Error)]
@@ -62,7 +62,7 @@ fn numbered(home: &Path, folder: &Path) -> Vec<PathBuf> {
 /// The archived rollout of a thread.
 #[must_use]
 pub fn find_archived(home: &Path, thread: &ThreadId) -> Option<PathBuf> {
-    let entries = fs::read_dir(home.join(ARCHIVED)).ok()?;
+    let entries = fs::read_dir(home.join(ARCHIVED_FOLDER)).ok()?;
     entries
         .flatten()
         .map(|entry| entry.path())
@@ -88,7 +88,7 @@ pub fn archive(home: &Path, path: &Path, thread: &ThreadId) -> Result<PathBuf, M
         return Err(MoveError::NotInSessions(path.to_owned()));
     }
     let name = name_for(&real, thread)?;
-    let folder = home.join(ARCHIVED);
+    let folder = home.join(ARCHIVED_FOLDER);
     codex_private_files::create_dir_all(&folder)?;
     let target = folder.join(name);
     move_file(&real, &target)?;
@@ -166,8 +166,8 @@ fn move_file(from: &Path, to: &Path) -> io::Result<()> {
 /// The folder in which a file of `folder` is after its thread was archived or unarchived, relative to the home folder.
 #[must_use]
 pub fn moved_folder(folder: &str, file: &str) -> Option<String> {
-    if folder != ARCHIVED {
-        return Some(ARCHIVED.to_owned());
+    if folder != ARCHIVED_FOLDER {
+        return Some(ARCHIVED_FOLDER.to_owned());
     }
     let (time, _) = parse_file_name(file)?;
     Some(format!("{SESSIONS}/{}", day_of(time)?))

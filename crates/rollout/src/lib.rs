@@ -36,7 +36,7 @@ pub use chain::RolloutChain;
 pub use claim::{ClaimError, WriteClaim};
 pub use find::find;
 pub use folders::{
-    ARCHIVED, MoveError, archive, day_folders, delete, find_archived, id_of, moved_folder,
+    ARCHIVED_FOLDER, MoveError, archive, day_folders, delete, find_archived, id_of, moved_folder,
     unarchive,
 };
 pub use last_images::MessageImages;

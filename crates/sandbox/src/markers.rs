@@ -35,13 +35,13 @@ pub fn marked_folder<'a>(folder: &'a Path, name: &str) -> Option<&'a Path> {
 }
 
 /// Folders that this process has swept, as they were named. Their number is limited.
-static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+static SWEPT_FOLDERS: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
 const SWEPT_LIMIT: usize = 1024;
 
 /// Removes placeholders of killed processes from a folder and its ancestors, once per folder and process. Placeholders in
 /// use are kept. Those left behind later are reused by the next command.
 pub fn sweep_placeholders_once(folder: &Path) {
-    let mut swept = SWEPT.lock();
+    let mut swept = SWEPT_FOLDERS.lock();
     if swept.contains(folder) {
         return;
     }

@@ -156,7 +156,7 @@ mod tests {
     use crate::network_limits::HostLimit;
     use crate::policy::{ReadAccess, WorkspaceWrite};
 
-    const ALL: EnforcementLevels = EnforcementLevels {
+    const ALL_LEVELS: EnforcementLevels = EnforcementLevels {
         landlock: 7,
         seccomp: true,
         namespaces: Namespaces::MountsAndProcesses,
@@ -178,9 +178,12 @@ mod tests {
             namespaces: Namespaces::MountsAndProcesses,
             landlock: 7,
         };
-        assert_eq!(outcome(&ConfinementPolicy::read_only(), ALL), Ok(used));
         assert_eq!(
-            outcome(&ConfinementPolicy::DangerFullAccess, ALL),
+            outcome(&ConfinementPolicy::read_only(), ALL_LEVELS),
+            Ok(used)
+        );
+        assert_eq!(
+            outcome(&ConfinementPolicy::DangerFullAccess, ALL_LEVELS),
             Ok(Enforcement::Nothing)
         );
     }
@@ -198,7 +201,7 @@ mod tests {
         };
         let landlock_only = EnforcementLevels {
             namespaces: Namespaces::Unavailable,
-            ..ALL
+            ..ALL_LEVELS
         };
         let neither = EnforcementLevels {
             landlock: 2,
@@ -206,9 +209,12 @@ mod tests {
         };
         let no_filter = EnforcementLevels {
             seccomp: false,
-            ..ALL
+            ..ALL_LEVELS
         };
-        let no_landlock = EnforcementLevels { landlock: 0, ..ALL };
+        let no_landlock = EnforcementLevels {
+            landlock: 0,
+            ..ALL_LEVELS
+        };
         assert!(outcome(&ConfinementPolicy::read_only(), landlock_only).is_ok());
         assert!(outcome(&writing, no_landlock).is_ok());
         assert_eq!(
@@ -231,7 +237,7 @@ mod tests {
     fn limited_network_closes_or_refuses_unsandboxed_commands() {
         let no_filter = EnforcementLevels {
             seccomp: false,
-            ..ALL
+            ..ALL_LEVELS
         };
         let open = ConfinementPolicy::External {
             network: NetworkMode::Enabled,
@@ -249,7 +255,7 @@ mod tests {
                     ..PolicyContext::of("/usr")
                 };
                 let plan = |levels| plan(&policy, &policy_context, levels);
-                let is_confined = matches!(plan(ALL), Ok(LaunchPlan::Confined(_)));
+                let is_confined = matches!(plan(ALL_LEVELS), Ok(LaunchPlan::Confined(_)));
                 assert_eq!(is_confined, is_limited, "{policy:?} {commands:?}");
                 let refused = plan(no_filter) == Err(LaunchPlanError::Seccomp);
                 assert_eq!(refused, is_limited, "{policy:?} {commands:?}");

@@ -14,12 +14,12 @@ fn ask(player: &mut ScenarioPlayer, thread: &str, input: Value) -> String {
         .to_string()
 }
 
-const TWO: &str = "[[replies]]\nsteps = [{ message = \"one\" }]\n\
+const TWO_REPLIES: &str = "[[replies]]\nsteps = [{ message = \"one\" }]\n\
                    [[replies]]\nsteps = [{ command = \"two\" }]\n";
 
 #[test]
 fn each_thread_plays_the_script_from_its_beginning() {
-    let mut player = player(TWO);
+    let mut player = player(TWO_REPLIES);
     for thread in ["a", "b"] {
         assert!(ask(&mut player, thread, json!([])).contains("\"delta\":\"one\""));
     }
@@ -34,7 +34,7 @@ fn each_thread_plays_the_script_from_its_beginning() {
 
 #[test]
 fn a_script_that_restarts_has_no_end() {
-    let mut player = player(&format!("restart = true\n{TWO}"));
+    let mut player = player(&format!("restart = true\n{TWO_REPLIES}"));
     for expected in ["one", "two", "one", "two"] {
         assert!(ask(&mut player, "a", json!([])).contains(expected));
     }

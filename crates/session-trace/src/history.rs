@@ -13,7 +13,7 @@ use serde_json::value::{RawValue, to_raw_value};
 pub const HISTORY_EVENT: &str = "session_history";
 
 /// A longer rollout is left out.
-const LONGEST: u64 = 256 << 20;
+const MAX_HISTORY_BYTES: u64 = 256 << 20;
 
 /// The lines that the history of a session was rebuilt from.
 #[derive(Debug, Serialize, Deserialize)]
@@ -44,7 +44,7 @@ impl UnreadHistory {
         let lines = match thread.history {
             StartingHistory::None => return None,
             StartingHistory::Lines(items) => UnreadLines::Items(items.to_vec()),
-            StartingHistory::File { length, .. } if length > LONGEST => return None,
+            StartingHistory::File { length, .. } if length > MAX_HISTORY_BYTES => return None,
             StartingHistory::File { path, length } => UnreadLines::File {
                 path: path.to_owned(),
                 length,

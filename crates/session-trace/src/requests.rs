@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn unrecorded_request_is_no_base_for_the_next_one() {
-        const LONG: Duration = Duration::from_secs(60);
+        const TEST_TIMEOUT: Duration = Duration::from_secs(60);
         let root = tempfile::tempdir().unwrap();
         let recorder = Recorder::start(root.path(), &"thread".into()).unwrap();
         let requests = Arc::new(RequestHistory::default());
@@ -177,9 +177,9 @@ mod tests {
         }
         ask("one, two");
         drop(release);
-        assert!(recorder.flush(LONG));
+        assert!(recorder.flush(TEST_TIMEOUT));
         ask("one, two, three");
-        assert!(recorder.flush(LONG));
+        assert!(recorder.flush(TEST_TIMEOUT));
 
         let bundle = fs::read_dir(root.path()).unwrap().next().unwrap();
         let payloads = fs::read_dir(bundle.unwrap().path().join("payloads")).unwrap();

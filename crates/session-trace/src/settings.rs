@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     /// As version 1.0 wrote it.
-    const OLDER: &str = r#"{
+    const OLDER_SETTINGS: &str = r#"{
         "has_history": false, "is_complete": true, "has_idle_notices": true, "time_zone": "Etc/UTC",
         "has_mcp_servers": false, "has_hooks": false,
         "settings": {
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn older_bundle_settings_are_readable() {
-        let settings: SessionSettings = serde_json::from_str(OLDER).unwrap();
+        let settings: SessionSettings = serde_json::from_str(OLDER_SETTINGS).unwrap();
         let SessionSettings {
             options,
             identity,

@@ -244,8 +244,8 @@ async fn command(
 
 /// Numbers the commands of a test.
 fn next_number() -> u64 {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    NEXT.fetch_add(1, Ordering::Relaxed)
+    static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
+    NEXT_NUMBER.fetch_add(1, Ordering::Relaxed)
 }
 
 async fn install(

@@ -22,7 +22,7 @@ const MAX_PIPES: usize = 256;
 const TIME_TO_PARSE: Duration = Duration::from_millis(250);
 
 /// Words that begin another construct than a simple command. The grammar does not recognize all of them everywhere.
-const RESERVED: [&str; 22] = [
+const RESERVED_WORDS: [&str; 22] = [
     "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
     "function", "if", "in", "select", "then", "time", "until", "while", "{", "}",
 ];
@@ -62,9 +62,9 @@ pub fn parse_plain_commands(script: &str) -> Option<Vec<Vec<String>>> {
 pub(crate) fn plain_commands(script: &str) -> Option<Vec<SimpleCommand>> {
     type CachedScript = (String, Option<Vec<SimpleCommand>>);
     thread_local! {
-        static LAST: RefCell<Option<CachedScript>> = const { RefCell::new(None) };
+        static LAST_SCRIPT: RefCell<Option<CachedScript>> = const { RefCell::new(None) };
     }
-    LAST.with_borrow_mut(|last| match last {
+    LAST_SCRIPT.with_borrow_mut(|last| match last {
         Some((known, commands)) if known == script => commands.clone(),
         _ => {
             let commands = read_plain_commands(script);
@@ -173,7 +173,7 @@ fn simple_command(node: Node<'_>, script: &str) -> Option<Vec<ShellWord>> {
             _ if words.is_empty() => return None,
             _ => word(child, source)?,
         };
-        if words.is_empty() && (!word.is_fixed() || RESERVED.contains(&source)) {
+        if words.is_empty() && (!word.is_fixed() || RESERVED_WORDS.contains(&source)) {
             return None;
         }
         let gap = NodeGap::parse(script.get(read_to..child.start_byte())?)?;

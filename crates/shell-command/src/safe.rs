@@ -124,10 +124,10 @@ const BUILTINS: [&str; 5] = ["cd", "echo", "false", "pwd", "true"];
 
 /// Safe with any arguments.
 fn is_harmless(name: &str) -> bool {
-    HARMLESS.contains(&name) || HAS_GNU_PROGRAMS && matches!(name, "numfmt" | "tac")
+    HARMLESS_COMMANDS.contains(&name) || HAS_GNU_PROGRAMS && matches!(name, "numfmt" | "tac")
 }
 
-const HARMLESS: [&str; 23] = [
+const HARMLESS_COMMANDS: [&str; 23] = [
     "cat", "cd", "cut", "echo", "expr", "false", "grep", "head", "id", "ls", "nl", "paste", "pwd",
     "rev", "seq", "stat", "tail", "tr", "true", "uname", "wc", "which", "whoami",
 ];

@@ -127,7 +127,7 @@ const WORDS: [&str; 52] = [
     "#x",
 ];
 
-const JOINTS: [&str; 9] = [
+const COMMAND_SEPARATORS: [&str; 9] = [
     " && ", " || ", "; ", " | ", "\n", " & ", " |& ", " ;; ", "\\\n",
 ];
 
@@ -142,7 +142,10 @@ fn script() -> impl Strategy<Value = String> {
     );
     let command = command
         .prop_map(|(program, words)| [&[program.to_owned()], words.as_slice()].concat().join(" "));
-    let more = (prop::sample::select(JOINTS.to_vec()), command.clone());
+    let more = (
+        prop::sample::select(COMMAND_SEPARATORS.to_vec()),
+        command.clone(),
+    );
     (command, prop::collection::vec(more, 0..3)).prop_map(|(first, more)| {
         let more = more
             .into_iter()

@@ -38,7 +38,7 @@ impl ProgramCheck for UsualMachine {
 }
 
 /// Scripts that write or run something, and begin with what looks like reading.
-const MISLEADING: [&str; 54] = [
+const MISLEADING_SCRIPTS: [&str; 54] = [
     "cat payload | tee made",
     "cat payload | tee -a payload",
     "cat payload | awk '{system($0)}'",
@@ -96,7 +96,7 @@ const MISLEADING: [&str; 54] = [
 ];
 
 /// Scripts that are shown as reading, listing or searching.
-const READING: [&str; 16] = [
+const READING_SCRIPTS: [&str; 16] = [
     "cat payload",
     "cat payload | head -5",
     "cat payload | wc -l",
@@ -180,7 +180,7 @@ const WORDS: [&str; 34] = [
     "-I",
 ];
 
-const JOINTS: [&str; 6] = [" | ", " && ", " || ", "; ", "\n", " & "];
+const COMMAND_SEPARATORS: [&str; 6] = [" | ", " && ", " || ", "; ", "\n", " & "];
 
 fn call(script: &str) -> [String; 3] {
     ["/bin/bash".to_owned(), "-c".to_owned(), script.to_owned()]
@@ -337,7 +337,10 @@ fn script() -> impl Strategy<Value = String> {
     );
     let command =
         command.prop_map(|(program, words)| [&[program], words.as_slice()].concat().join(" "));
-    let more = (prop::sample::select(JOINTS.to_vec()), command.clone());
+    let more = (
+        prop::sample::select(COMMAND_SEPARATORS.to_vec()),
+        command.clone(),
+    );
     (command, prop::collection::vec(more, 0..3)).prop_map(|(first, more)| {
         let more = more
             .into_iter()
@@ -348,7 +351,7 @@ fn script() -> impl Strategy<Value = String> {
 
 #[test]
 fn writing_and_running_commands_are_not_shown_as_reading() {
-    for script in MISLEADING {
+    for script in MISLEADING_SCRIPTS {
         assert!(!is_claimed(script), "{script:?}");
     }
 }
@@ -356,7 +359,7 @@ fn writing_and_running_commands_are_not_shown_as_reading() {
 #[test]
 fn commands_shown_as_reading_change_no_files() {
     let workplace = Workplace::new();
-    for script in READING {
+    for script in READING_SCRIPTS {
         assert!(is_claimed(script), "{script:?}");
         assert_eq!(workplace.effects(script), [""; 0], "{script:?}");
     }

@@ -25,10 +25,10 @@ use crate::programs::SimulatedPrograms;
 use crate::record::{self, RecordKind};
 
 /// How long work may take after the last action of a phase.
-const SETTLING: Duration = Duration::from_secs(20 * 60);
+const SETTLING_TIME: Duration = Duration::from_secs(20 * 60);
 
 /// How long threads may take to end.
-const GRACE: Duration = Duration::from_millis(1300);
+const GRACE_TIME: Duration = Duration::from_millis(1300);
 
 /// The number of the connection that looks at what is stored.
 pub(crate) const AUDITOR: u64 = 1_000_000;
@@ -179,9 +179,9 @@ async fn serve(request: ProcessRequest) {
         };
         clients.push(tokio::spawn(client.run(actions, begin)));
     }
-    tokio::time::sleep_until(begin + Duration::from_millis(last) + SETTLING).await;
+    tokio::time::sleep_until(begin + Duration::from_millis(last) + SETTLING_TIME).await;
     record::add(RecordKind::Ending, 0, "");
-    let _ = tokio::time::timeout(GRACE, Service::shut_down(&*server)).await;
+    let _ = tokio::time::timeout(GRACE_TIME, Service::shut_down(&*server)).await;
     // What is queued for clients is still sent.
     Service::close_connections(&*server);
     for client in clients {

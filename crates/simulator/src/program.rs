@@ -19,7 +19,7 @@ use crate::shrink::shrink;
 use crate::worker::{SimulationOutcome, SimulationWorker};
 
 /// Set once addresses are the same in every run and the environment is empty.
-const PREPARED: &str = "CODEX_SIMULATOR_PREPARED";
+const PREPARED_VARIABLE: &str = "CODEX_SIMULATOR_PREPARED";
 
 /// What is asked for.
 struct Arguments {
@@ -104,7 +104,7 @@ fn arguments() -> anyhow::Result<Arguments> {
 
 fn run() -> anyhow::Result<bool> {
     let arguments = arguments()?;
-    if std::env::var_os(PREPARED).is_none() {
+    if std::env::var_os(PREPARED_VARIABLE).is_none() {
         return Err(prepare().into());
     }
     if let Some(plan) = &arguments.plan {
@@ -155,7 +155,7 @@ fn prepare() -> std::io::Error {
     Command::new(program)
         .args(std::env::args_os().skip(1))
         .env_clear()
-        .env(PREPARED, "1")
+        .env(PREPARED_VARIABLE, "1")
         .env("HOME", "/tmp/codex-simulator")
         .env("CODEX_HOME", "/tmp/codex-simulator/home")
         .env("PATH", "/tmp/codex-simulator/no-programs")

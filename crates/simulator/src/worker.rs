@@ -16,7 +16,7 @@ use crate::process_starter::ProcessStarter;
 use crate::record::{self, RecordEntry};
 
 /// Milliseconds between the end of a process and the begin of the next one, in simulated time.
-const BETWEEN: u64 = 5_000;
+const GAP_MS: u64 = 5_000;
 
 /// What a simulation has done.
 #[derive(Clone, Debug)]
@@ -104,7 +104,7 @@ impl SimulationWorker {
             };
             let endings = self.starter.run(&request)?;
             let entries = self.entries()?;
-            now = entries.last().map_or(0, |entry| entry.at) + BETWEEN * 1_000_000;
+            now = entries.last().map_or(0, |entry| entry.at) + GAP_MS * 1_000_000;
             for (engine, ending) in endings.into_iter().enumerate() {
                 let expected = match plan.kill(phase, engine) {
                     Some(_) => Ending::Killed,

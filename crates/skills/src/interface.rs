@@ -10,8 +10,8 @@ use crate::yaml;
 
 /// A longer file is ignored.
 const FILE_LIMIT: u64 = 1024 * 1024;
-const SHORT: usize = 64;
-const LONG: usize = 1024;
+const MAX_NAME_CHARS: usize = 64;
+const MAX_TEXT_CHARS: usize = 1024;
 /// The name of this product in the file.
 const PRODUCT: &str = "codex";
 
@@ -66,12 +66,12 @@ fn extras(yaml: &Yaml, folder: &Path) -> SkillInterfaceFile {
 
 fn interface(yaml: &Yaml, folder: &Path) -> Option<SkillInterface> {
     let interface = SkillInterface {
-        display_name: short_enough(&yaml["display_name"], SHORT),
-        short_description: short_enough(&yaml["short_description"], LONG),
+        display_name: short_enough(&yaml["display_name"], MAX_NAME_CHARS),
+        short_description: short_enough(&yaml["short_description"], MAX_TEXT_CHARS),
         icon_small: icon(&yaml["icon_small"], folder),
         icon_large: icon(&yaml["icon_large"], folder),
         brand_color: yaml::text(&yaml["brand_color"]).filter(|color| is_color(color)),
-        default_prompt: short_enough(&yaml["default_prompt"], LONG),
+        default_prompt: short_enough(&yaml["default_prompt"], MAX_TEXT_CHARS),
     };
     (interface != SkillInterface::default()).then_some(interface)
 }
@@ -108,12 +108,12 @@ fn dependencies(yaml: &Yaml) -> Option<SkillDependencies> {
 
 fn tool(yaml: &Yaml) -> Option<SkillToolDependency> {
     Some(SkillToolDependency {
-        r#type: short_enough(&yaml["type"], SHORT)?,
-        value: short_enough(&yaml["value"], LONG)?,
-        description: short_enough(&yaml["description"], LONG),
-        transport: short_enough(&yaml["transport"], SHORT),
-        command: short_enough(&yaml["command"], LONG),
-        url: short_enough(&yaml["url"], LONG),
+        r#type: short_enough(&yaml["type"], MAX_NAME_CHARS)?,
+        value: short_enough(&yaml["value"], MAX_TEXT_CHARS)?,
+        description: short_enough(&yaml["description"], MAX_TEXT_CHARS),
+        transport: short_enough(&yaml["transport"], MAX_NAME_CHARS),
+        command: short_enough(&yaml["command"], MAX_TEXT_CHARS),
+        url: short_enough(&yaml["url"], MAX_TEXT_CHARS),
     })
 }
 

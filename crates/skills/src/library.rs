@@ -207,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(20);
+    const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
     fn library(root: &Path) -> Arc<SkillLibrary> {
         let root = SkillRoot {
@@ -254,7 +254,9 @@ mod tests {
         assert!(library.known(folder).is_some());
         write(root.path(), "two");
         while names(&library.skills(folder, &[])) != ["one", "two"] {
-            changes.recv_timeout(PATIENCE).expect("the change is told");
+            changes
+                .recv_timeout(TEST_TIMEOUT)
+                .expect("the change is told");
         }
     }
 
@@ -270,7 +272,9 @@ mod tests {
         let watched = || write(root.path(), "two");
         let skills = library.watch_and_read(Path::new("/work"), &[], watched);
         assert_eq!(names(&skills), ["one", "two"]);
-        changes.recv_timeout(PATIENCE).expect("the change is told");
+        changes
+            .recv_timeout(TEST_TIMEOUT)
+            .expect("the change is told");
     }
 
     #[test]
@@ -286,7 +290,9 @@ mod tests {
         assert!(library.skills(folder, &[]).all.is_empty());
         write(&root, "one");
         while names(&library.skills(folder, &[])) != ["one"] {
-            changes.recv_timeout(PATIENCE).expect("the change is told");
+            changes
+                .recv_timeout(TEST_TIMEOUT)
+                .expect("the change is told");
         }
     }
 

@@ -25,8 +25,8 @@ pub fn make_room() {
     #[cfg(target_os = "linux")]
     {
         /// The limit for unprivileged users.
-        const ROOM: usize = 1024 * 1024;
-        let _ = rustix::pipe::fcntl_setpipe_size(io::stdout(), ROOM);
+        const PIPE_BYTES: usize = 1024 * 1024;
+        let _ = rustix::pipe::fcntl_setpipe_size(io::stdout(), PIPE_BYTES);
     }
 }
 
@@ -39,9 +39,14 @@ pub fn write_now(bytes: &[u8]) -> io::Result<usize> {
     {
         use rustix::io::{Errno, ReadWriteFlags, pwritev2};
         /// The offset for streams.
-        const HERE: u64 = u64::MAX;
+        const CURRENT_POSITION: u64 = u64::MAX;
         let bytes = [io::IoSlice::new(bytes)];
-        match pwritev2(io::stdout(), &bytes, HERE, ReadWriteFlags::NOWAIT) {
+        match pwritev2(
+            io::stdout(),
+            &bytes,
+            CURRENT_POSITION,
+            ReadWriteFlags::NOWAIT,
+        ) {
             Ok(written) => Ok(written),
             // No room, or not supported by the file or the kernel.
             Err(Errno::AGAIN | Errno::INTR | Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {

@@ -6,7 +6,7 @@ use std::io;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// The exit status of a process that was interrupted.
-pub const INTERRUPTED: i32 = 128 + 2;
+pub const INTERRUPTED_EXIT_CODE: i32 = 128 + 2;
 
 /// A stream of requests to end. Creating it disables what the system does by default.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Signals {
         };
         tokio::select! {
             _ = terminate => 128 + 15,
-            _ = self.interrupt.recv() => INTERRUPTED,
+            _ = self.interrupt.recv() => INTERRUPTED_EXIT_CODE,
         }
     }
 
@@ -65,7 +65,7 @@ impl Signals {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
-        INTERRUPTED
+        INTERRUPTED_EXIT_CODE
     }
 
     /// Waits for the next one. The one after it ends the process at once.

@@ -27,7 +27,7 @@ static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
 });
 
 /// The release of which a client counts that shows that it is newer than 0.117, and not how new.
-const SHOWN: Release = Release::of_mark("0.169");
+const NEWER_RELEASE: Release = Release::of_mark("0.169");
 
 const REFERENCE: &str = "#/definitions/";
 
@@ -165,9 +165,11 @@ impl ClientSchemas {
         if let Err(wrong) = own.check(direction, method, part, value) {
             panic!("{wrong}");
         }
-        let release = self
-            .release
-            .unwrap_or(if self.is_newer { SHOWN } else { Release::FIRST });
+        let release = self.release.unwrap_or(if self.is_newer {
+            NEWER_RELEASE
+        } else {
+            Release::FIRST
+        });
         let other = schemas(self.surface(), release);
         if let Err(wrong) = other.check(direction, method, part, value) {
             panic!("{wrong}");

@@ -18,7 +18,7 @@ struct Copied {
     insert: &'static str,
 }
 
-const COPIED: &[Copied] = &[
+const COPIED_TABLES: &[Copied] = &[
     Copied {
         file: GOALS,
         select: "SELECT thread_id, objective, json_quote(CASE status WHEN 'usage_limited' THEN 'usageLimited' \
@@ -107,7 +107,7 @@ fn copy_file(
     into: &Transaction<'_>,
     convert: MessageConverter,
 ) -> rusqlite::Result<()> {
-    for copied in COPIED.iter().filter(|copied| copied.file == file) {
+    for copied in COPIED_TABLES.iter().filter(|copied| copied.file == file) {
         copy(copied, source, into)?;
     }
     if file == QUEUE {

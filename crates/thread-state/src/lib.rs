@@ -27,4 +27,4 @@ pub use import::MessageConverter;
 pub use projects::{NewProject, Project, ProjectChange, ProjectError};
 pub use queue::{QueueEntry, QueueError, QueueHandover};
 pub use read_state::{ReadState, ReadStateError, UnreadStart};
-pub use sections::{PINNED, Section, SectionError};
+pub use sections::{PINNED_SECTION, Section, SectionError};

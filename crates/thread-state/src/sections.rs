@@ -6,7 +6,7 @@ use thiserror::Error;
 use crate::database::{StateError, ThreadState, all, new_id, now, one};
 
 /// The id of the section that always exists. Clients rely on it.
-pub const PINNED: &str = "01984de2-8f74-7c91-a3b2-5c5e937cf318";
+pub const PINNED_SECTION: &str = "01984de2-8f74-7c91-a3b2-5c5e937cf318";
 const PINNED_NAME: &str = "Pinned";
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct Section {
 impl Section {
     fn pinned() -> Self {
         Self {
-            id: PINNED.to_owned(),
+            id: PINNED_SECTION.to_owned(),
             name: PINNED_NAME.to_owned(),
             appearance: None,
         }
@@ -63,7 +63,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Section> {
 }
 
 fn find(connection: &Connection, id: &str) -> Result<Option<Section>, StateError> {
-    if id == PINNED {
+    if id == PINNED_SECTION {
         return Ok(Some(Section::pinned()));
     }
     let sql = "SELECT id, name, appearance FROM sections WHERE id = :id";
@@ -129,7 +129,7 @@ impl ThreadState {
         name: &str,
         appearance: Option<Option<String>>,
     ) -> Result<Section, SectionError> {
-        if id == PINNED {
+        if id == PINNED_SECTION {
             return Err(SectionError::BuiltIn("renamed"));
         }
         let name = checked(name)?;
@@ -155,7 +155,7 @@ impl ThreadState {
     /// # Errors
     /// The section does not exist or is built in, or the database cannot be written.
     pub fn delete_section(&self, id: &str) -> Result<(), SectionError> {
-        if id == PINNED {
+        if id == PINNED_SECTION {
             return Err(SectionError::BuiltIn("deleted"));
         }
         self.change(|transaction| {

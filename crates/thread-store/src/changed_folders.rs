@@ -13,7 +13,7 @@ use crate::index::IndexWorker;
 use crate::list::HELP;
 
 /// A folder with a more recent modification time is read again, because the resolution of that time is limited.
-const UNSURE: Duration = Duration::from_millis(50);
+const CLOCK_MARGIN: Duration = Duration::from_millis(50);
 /// The name of the progress row with the modification time of the archive when its names were last compared.
 const ARCHIVE_READ: &str = "archive";
 
@@ -37,7 +37,7 @@ impl IndexWorker {
         let mut work = FolderWork::start(&home, self.database()?, &name)?;
         let is_done = work.work(&home, self.database()?, Instant::now() + HELP)?;
         let age = changed.elapsed().unwrap_or_default();
-        self.newest = (is_done && age > UNSURE).then_some((folder, changed));
+        self.newest = (is_done && age > CLOCK_MARGIN).then_some((folder, changed));
         Ok(())
     }
 
@@ -61,7 +61,7 @@ impl IndexWorker {
         }
         let mut work = FolderWork::start(&home, database, ARCHIVED)?.only_changed_names();
         let is_done = work.work(&home, database, Instant::now() + HELP)?;
-        if is_done && changed.elapsed().unwrap_or_default() > UNSURE {
+        if is_done && changed.elapsed().unwrap_or_default() > CLOCK_MARGIN {
             database.set_progress(ARCHIVE_READ, read)?;
         }
         Ok(())

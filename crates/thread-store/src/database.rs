@@ -17,7 +17,7 @@ use crate::record::{FileStamp, ThreadFacts, ThreadRow};
 use crate::source_kinds::kind_of;
 
 /// How long to wait for a lock of another process.
-const PATIENCE: Duration = Duration::from_secs(2);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 /// Size of the page cache, in KiB.
 const CACHE: i64 = 4096;
 
@@ -75,7 +75,7 @@ const INSERT: &str = "INSERT OR REPLACE INTO threads (id, folder, file, archived
      :source, :nickname, :role, :parent, :forked_from, :attached_to, :legacy, :model, :effort, :git, :logged_name, :title, :preview)";
 
 /// The name of the progress row that records a complete first pass.
-const COMPLETE: &str = "complete";
+const COMPLETE_KEY: &str = "complete";
 
 /// Rejects a database with tables of another schema, with the error for a file that is no database.
 fn check_tables(connection: &Connection) -> rusqlite::Result<()> {
@@ -112,7 +112,7 @@ impl Database {
         // SQLite gives its journal files the mode of this file.
         let _ = codex_private_files::ensure(path);
         let connection = Connection::open(path)?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;")?;
         Self::set_up(connection)
     }
@@ -121,7 +121,7 @@ impl Database {
     pub(crate) fn open_to_read(path: &Path) -> rusqlite::Result<Self> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(path, flags)?;
-        connection.busy_timeout(PATIENCE)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
         Ok(Self {
             connection,
             is_changing: Cell::new(false),
@@ -181,7 +181,7 @@ impl Database {
 
     /// Whether a pass has visited every folder.
     pub(crate) fn is_complete(&self) -> rusqlite::Result<bool> {
-        Ok(self.progress(COMPLETE)?.offset != 0)
+        Ok(self.progress(COMPLETE_KEY)?.offset != 0)
     }
 
     pub(crate) fn set_complete(&self) -> rusqlite::Result<()> {
@@ -189,7 +189,7 @@ impl Database {
             inode: 0,
             offset: 1,
         };
-        self.set_progress(COMPLETE, done)
+        self.set_progress(COMPLETE_KEY, done)
     }
 
     pub(crate) fn progress(&self, name: &str) -> rusqlite::Result<FileProgress> {

@@ -20,7 +20,7 @@ const HEAD: u64 = 32 * 1024 * 1024;
 /// How many bytes are read from the tail.
 const TAIL: u64 = 64 * 1024;
 /// Limit on the bytes read from the part that was added.
-const ADDED: u64 = 4 * 1024 * 1024;
+const MAX_ADDED_BYTES: u64 = 4 * 1024 * 1024;
 
 /// Why a file has no thread record.
 #[derive(Debug, thiserror::Error)]
@@ -107,7 +107,7 @@ pub(crate) fn update_row(path: &Path, row: ThreadRow) -> io::Result<ThreadRow> {
         return read_row(path, &row.id, row.folder, row.file);
     }
     let (size, scanned) = (stamp.size.unsigned_abs(), row.scanned.unsigned_abs());
-    let from = if size - scanned <= ADDED {
+    let from = if size - scanned <= MAX_ADDED_BYTES {
         scanned
     } else {
         size - TAIL

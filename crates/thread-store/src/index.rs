@@ -26,7 +26,7 @@ pub const FILE_NAME: &str = "thread-index-2.sqlite";
 /// How long a pass works before the queue is checked for requests.
 const SLICE: Duration = Duration::from_millis(4);
 /// How long nothing may happen before files that were written to are read.
-const QUIET: Duration = Duration::from_millis(300);
+const QUIET_TIME: Duration = Duration::from_millis(300);
 /// Minimum time between two passes.
 const REST: Duration = Duration::from_secs(10);
 /// The time to the next pass is this many times the duration of the last one.
@@ -65,10 +65,10 @@ impl TouchedFiles {
         is_first
     }
 
-    /// How long it takes until [`QUIET`] is over.
+    /// How long it takes until [`QUIET_TIME`] is over.
     fn quiet_in(&self) -> Duration {
-        let quiet = self.last.map_or(QUIET, |last| last.elapsed());
-        QUIET.saturating_sub(quiet)
+        let quiet = self.last.map_or(QUIET_TIME, |last| last.elapsed());
+        QUIET_TIME.saturating_sub(quiet)
     }
 }
 
@@ -129,7 +129,7 @@ impl IndexWorker {
                 Err(TryRecvError::Disconnected) => NextJob::Over,
             };
         }
-        let mut wait = QUIET;
+        let mut wait = QUIET_TIME;
         loop {
             if self.touched.lock().paths.is_empty() {
                 return self

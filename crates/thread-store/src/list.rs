@@ -20,7 +20,7 @@ pub(crate) const HELP: Duration = Duration::from_millis(60);
 /// How long a list may work on the first pass if it has no result yet.
 const FIRST_HELP: Duration = Duration::from_secs(1);
 /// Greater than the creation time of any thread, in seconds.
-const LATEST: i64 = 253_402_200_000;
+const LATEST_SECOND: i64 = 253_402_200_000;
 /// How often a page is read again because its files have changed.
 const ATTEMPTS: usize = 4;
 
@@ -66,7 +66,7 @@ impl IndexWorker {
         }
         let reached = floor.filter(|floor| *floor != i64::MAX);
         let time = reached.or(after.map(|after| after.time));
-        ListCursor::behind(time.unwrap_or(LATEST))
+        ListCursor::behind(time.unwrap_or(LATEST_SECOND))
     }
 
     fn page(

@@ -12,7 +12,7 @@ use crate::database::Database;
 use crate::folder::FolderWork;
 
 /// How many of the newest days are visited before the archive; the other days follow it.
-const NEWEST: usize = 3;
+const NEWEST_DAYS: usize = 3;
 
 /// A running pass.
 pub(crate) struct IndexPass {
@@ -81,7 +81,7 @@ impl IndexPass {
 fn folders_of(home: &Path, database: &Database) -> rusqlite::Result<Vec<String>> {
     let days = day_folders(home);
     let mut folders: Vec<String> = days.iter().map(|folder| folder_name(folder)).collect();
-    folders.insert(NEWEST.min(folders.len()), ARCHIVED.to_owned());
+    folders.insert(NEWEST_DAYS.min(folders.len()), ARCHIVED.to_owned());
     let there: HashSet<&String> = folders.iter().collect();
     let mut gone = database.folders()?;
     gone.retain(|folder| !there.contains(folder));

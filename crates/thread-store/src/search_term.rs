@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 /// How many characters a snippet shows before and after the match.
-const BEFORE: usize = 49;
-const AFTER: usize = 96;
+const CHARS_BEFORE: usize = 49;
+const CHARS_AFTER: usize = 96;
 /// Shown where a snippet leaves text out.
 const LEFT_OUT: &str = "...";
 /// The length of the pieces that the index knows texts by.
@@ -140,8 +140,8 @@ impl ShownText {
 
     /// What is shown around a match, and whether text is left out before and after it.
     fn around(&self, found: &Range<usize>) -> (&[char], bool, bool) {
-        let begin = found.start.saturating_sub(BEFORE);
-        let end = (found.end + AFTER).min(self.chars.len());
+        let begin = found.start.saturating_sub(CHARS_BEFORE);
+        let end = (found.end + CHARS_AFTER).min(self.chars.len());
         (&self.chars[begin..end], begin > 0, end < self.chars.len())
     }
 
@@ -152,7 +152,7 @@ impl ShownText {
             snippet.push_str(LEFT_OUT);
             snippet.push(' ');
         }
-        let before = found.start.min(BEFORE);
+        let before = found.start.min(CHARS_BEFORE);
         let length = |chars: &[char]| chars.iter().map(|one| one.len_utf16()).sum::<usize>();
         let start = snippet.len() + length(&window[..before]);
         let end = start + length(&self.chars[found.clone()]);

@@ -6,7 +6,7 @@ use codex_text_diff::unified_diff;
 use serde_json::Value;
 
 /// This many differences of a request are shown.
-const SHOWN: usize = 10;
+const MAX_SHOWN_DIFFERENCES: usize = 10;
 /// This many characters of a value are shown.
 const LENGTH: usize = 2000;
 
@@ -69,12 +69,12 @@ impl fmt::Display for Difference {
 pub(crate) fn compare(recorded: &Value, replayed: &Value) -> Vec<FieldDifference> {
     let mut fields = Vec::new();
     walk("", recorded, replayed, &mut fields);
-    fields.truncate(SHOWN);
+    fields.truncate(MAX_SHOWN_DIFFERENCES);
     fields
 }
 
 fn walk(path: &str, recorded: &Value, replayed: &Value, fields: &mut Vec<FieldDifference>) {
-    if recorded == replayed || fields.len() >= SHOWN {
+    if recorded == replayed || fields.len() >= MAX_SHOWN_DIFFERENCES {
         return;
     }
     match (recorded, replayed) {

@@ -47,7 +47,7 @@ const LOST_CHANGE: &str = "it continues a stored thread, which keeps the context
     settings changed no request; replay the session that began the thread";
 
 /// Why a session with such an agent cannot be replayed.
-const UNRECORDED: &str =
+const UNRECORDED_MESSAGE: &str =
     "it resumed an agent that had ended, whose later turns are not in the bundle";
 
 /// How to replay.
@@ -233,7 +233,7 @@ fn early_end(state: &ReplayState) -> Option<Outcome> {
     state.take_end().map(|end| match end {
         EarlyEnd::Difference(difference) => Outcome::Different(difference),
         EarlyEnd::Unreadable(reason) => Outcome::Stopped(reason),
-        EarlyEnd::Unrecorded => Outcome::Impossible(vec![UNRECORDED.to_owned()]),
+        EarlyEnd::Unrecorded => Outcome::Impossible(vec![UNRECORDED_MESSAGE.to_owned()]),
     })
 }
 

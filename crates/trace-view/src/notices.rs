@@ -44,7 +44,7 @@ pub(crate) struct Notice {
 }
 
 /// Events that are shown and are no questions.
-const SHOWN: [&str; 4] = ["session_input", "error", "warning", "hook_completed"];
+const SHOWN_KINDS: [&str; 4] = ["session_input", "error", "warning", "hook_completed"];
 
 /// The notices of a bundle, in the order of its log. What cannot be read is left out.
 pub(crate) fn notices(bundle: &Path) -> Notices {
@@ -104,7 +104,7 @@ impl Notices {
             return event_type == "session_input" && !self.waiting.is_empty();
         }
         let is_question = QUESTIONS.iter().any(|(kind, _)| *kind == event_type);
-        is_question || SHOWN.contains(&event_type)
+        is_question || SHOWN_KINDS.contains(&event_type)
     }
 
     fn is_full(&self) -> bool {

@@ -13,7 +13,7 @@ use super::peer::{Peer, PeerInspector, PeerVerdict};
 /// The delay of the reply to a wrong token.
 const WRONG_TOKEN: Duration = Duration::from_millis(250);
 /// The number of tokens that are checked at once. Together with the delay it limits guessing.
-const GUESSES: usize = 16;
+const MAX_GUESSES: usize = 16;
 
 /// The admission rules of a listener. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ impl Admission {
     pub(super) fn new(auth: Option<Auth>) -> Self {
         Self {
             auth: auth.map(Arc::new),
-            guesses: Arc::new(Semaphore::new(GUESSES)),
+            guesses: Arc::new(Semaphore::new(MAX_GUESSES)),
             peers: Arc::default(),
         }
     }
@@ -133,7 +133,7 @@ mod tests {
         let begun = tokio::time::Instant::now();
         assert_eq!(guess(b"Bearer right").await, Ok(()));
         assert_eq!(begun.elapsed(), Duration::ZERO);
-        let guesses = (0..4 * GUESSES).map(|_| guess(b"Bearer wrong"));
+        let guesses = (0..4 * MAX_GUESSES).map(|_| guess(b"Bearer wrong"));
         let answers = futures::future::join_all(guesses).await;
         assert!(
             answers

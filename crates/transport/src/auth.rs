@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     const SECRET: &[u8] = b"0123456789abcdef0123456789abcdef";
-    const NOW: u64 = 1_000_000;
+    const NOW_SECONDS: u64 = 1_000_000;
 
     fn token(header: &Value, claims: &Value) -> String {
         let signed = format!(
@@ -266,7 +266,10 @@ mod tests {
             Some("them".to_owned()),
             Duration::from_secs(30),
         );
-        tokens.check(token, SystemTime::UNIX_EPOCH + Duration::from_secs(NOW))
+        tokens.check(
+            token,
+            SystemTime::UNIX_EPOCH + Duration::from_secs(NOW_SECONDS),
+        )
     }
 
     #[track_caller]
@@ -278,17 +281,24 @@ mod tests {
     #[test]
     fn signed_tokens_are_held_to_their_claims() {
         let with = |name: &str, value: Value| {
-            let mut claims = json!({ "exp": NOW + 1, "iss": "us", "aud": ["others", "them"] });
+            let mut claims =
+                json!({ "exp": NOW_SECONDS + 1, "iss": "us", "aud": ["others", "them"] });
             claims[name] = value;
             claims
         };
         check(with("aud", json!("them")), Ok(()));
-        check(with("exp", json!(NOW - 30)), Ok(()));
-        check(with("exp", json!(NOW - 31)), Err(AuthError::Expired));
+        check(with("exp", json!(NOW_SECONDS - 30)), Ok(()));
+        check(
+            with("exp", json!(NOW_SECONDS - 31)),
+            Err(AuthError::Expired),
+        );
         check(with("exp", json!("soon")), Err(AuthError::InvalidSigned));
         check(with("exp", Value::Null), Err(AuthError::InvalidSigned));
-        check(with("nbf", json!(NOW + 30)), Ok(()));
-        check(with("nbf", json!(NOW + 31)), Err(AuthError::NotYetValid));
+        check(with("nbf", json!(NOW_SECONDS + 30)), Ok(()));
+        check(
+            with("nbf", json!(NOW_SECONDS + 31)),
+            Err(AuthError::NotYetValid),
+        );
         check(with("iss", json!("others")), Err(AuthError::WrongIssuer));
         check(
             with("aud", json!(["others"])),
@@ -299,7 +309,7 @@ mod tests {
 
     #[test]
     fn tokens_with_other_signatures_are_rejected() {
-        let claims = json!({ "exp": NOW + 1, "iss": "us", "aud": "them" });
+        let claims = json!({ "exp": NOW_SECONDS + 1, "iss": "us", "aud": "them" });
         let good = token(&json!({ "alg": "HS256" }), &claims);
         let mut forged = good.clone();
         forged.replace_range(forged.len() - 4.., "AAAA");

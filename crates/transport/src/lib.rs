@@ -44,7 +44,7 @@ pub use stdio::serve_stdio;
 pub const MESSAGE_LIMIT: usize = 64 * 1024 * 1024;
 
 /// The time limit for threads to end.
-const GRACE: Duration = Duration::from_millis(1300);
+const GRACE_TIME: Duration = Duration::from_millis(1300);
 
 /// The time limit for requests that came before the end of the input.
 const LAST_REQUESTS: Duration = Duration::from_millis(250);
@@ -101,7 +101,7 @@ pub trait MessageHandler: Send + 'static {
 
 /// Ends all work within the time limit.
 async fn end_work(service: &impl Service) {
-    if tokio::time::timeout(GRACE, service.shut_down())
+    if tokio::time::timeout(GRACE_TIME, service.shut_down())
         .await
         .is_err()
     {

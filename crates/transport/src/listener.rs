@@ -27,7 +27,7 @@ const CLIENTS: usize = 1024;
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// The pause after a failed accept, for example without free descriptors.
-const PAUSE: Duration = Duration::from_millis(50);
+const RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// A bound listener.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl Listener {
                     }
                     Err(error) => {
                         tracing::warn!(%error, "a client could not be accepted");
-                        tokio::time::sleep(PAUSE).await;
+                        tokio::time::sleep(RETRY_DELAY).await;
                     }
                 },
                 Some(_) = clients.join_next() => {}

@@ -47,7 +47,7 @@ impl Limits {
 }
 
 /// Below this number of queued bytes, producers may continue.
-const ROOM: usize = 512 * 1024;
+const RESUME_BYTES: usize = 512 * 1024;
 
 /// Below this number of queued bytes, more requests are read.
 const REQUESTS: usize = 64 * 1024 * 1024;
@@ -194,12 +194,12 @@ impl Outbox {
     /// Whether producers may continue: little is queued, or the outbox is closed.
     pub fn has_room(&self) -> bool {
         let state = self.state.lock();
-        state.closed || state.bytes <= ROOM
+        state.closed || state.bytes <= RESUME_BYTES
     }
 
     /// Waits until producers may continue. Returns false if nothing more is written.
     pub async fn room(&self) -> bool {
-        self.until_at_most(ROOM).await
+        self.until_at_most(RESUME_BYTES).await
     }
 
     /// Waits until more requests may be read. Returns false if nothing more is written.
@@ -339,7 +339,7 @@ mod tests {
     async fn there_is_room_again_when_the_writer_has_taken_what_waited() {
         let outbox = Outbox::new(Limits::ONLY_CLIENT);
         assert!(outbox.room().await);
-        outbox.push(vec![b' '; ROOM + 1]);
+        outbox.push(vec![b' '; RESUME_BYTES + 1]);
         let mut output = tokio::io::sink();
         tokio::select! {
             biased;

@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use crate::outbox::{Batch, Outbox};
 
 /// Larger batches are written by the thread, while the next batch is prepared.
-const SMALL: usize = 256 * 1024;
+const MAX_BUFFERED_BYTES: usize = 256 * 1024;
 
 /// Standard output, with the thread that may block. The thread is started first: later the system may have none left.
 pub(super) struct Stdout(WriterThread);
@@ -46,7 +46,7 @@ impl Stdout {
 }
 
 async fn write(batch: Batch, patient: &mut WriterThread) -> io::Result<()> {
-    if batch.byte_count() > SMALL {
+    if batch.byte_count() > MAX_BUFFERED_BYTES {
         return patient.write(Box::new(batch.into_pieces())).await;
     }
     let mut pieces = batch.into_pieces();

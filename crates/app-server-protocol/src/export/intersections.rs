@@ -9,7 +9,7 @@ use super::schema::REFERENCE;
 use super::selection::Selection;
 
 /// More combinations, or references within references, than any type has. What goes beyond stays as it is.
-const MOST: usize = 64;
+const MAX_INTERSECTIONS: usize = 64;
 
 /// The keys that say something about values beside the parts of an intersection.
 const OF_OBJECTS: [&str; 4] = ["type", "properties", "required", "additionalProperties"];
@@ -43,7 +43,7 @@ fn is_intersection(object: &Map<String, Value>) -> bool {
 fn multiply_out(schema: &Value, selection: &Selection<'_>) -> Value {
     match schema {
         Value::Object(object) if is_intersection(object) => {
-            let alternatives = alternatives(schema, selection, MOST);
+            let alternatives = alternatives(schema, selection, MAX_INTERSECTIONS);
             alternatives.map_or_else(|| schema.clone(), |all| union(object, all))
         }
         Value::Object(object) => {
@@ -135,7 +135,7 @@ fn products(
             }
         }
     }
-    (found.len() <= MOST).then_some(found)
+    (found.len() <= MAX_INTERSECTIONS).then_some(found)
 }
 
 /// The members of both; none if they disagree about one.

@@ -21,7 +21,7 @@ impl NamedType {
     /// Whether a member of the wire is one of these, or of those that stand beside them. Members of an enumeration are
     /// named with their variants where these have tags.
     pub(super) fn has(&self, member: &str) -> bool {
-        let flattened = FLATTENED.iter().filter(|(ty, _)| *ty == self.name);
+        let flattened = FLATTENED_TYPES.iter().filter(|(ty, _)| *ty == self.name);
         let mut parts = flattened.filter_map(|(_, part)| find(part));
         let (_, beside) = member.rsplit_once('.').unwrap_or(("", member));
         self.names(member) || parts.any(|part| part.names(member) || part.names(beside))
@@ -45,13 +45,13 @@ fn same_name(name: &str, member: &str) -> bool {
 }
 
 /// Types that schemas call by another name: that name, and the one of the type.
-const RENAMED: [(&str, &str); 2] = [
+const RENAMED_TYPES: [(&str, &str); 2] = [
     ("ConversationSource", "SessionSource"),
     ("ResponsesApiWebSearchAction", "WebSearchAction"),
 ];
 
 /// Types whose schema has the members of another one too: the type, and the other one.
-const FLATTENED: [(&str, &str); 2] = [
+const FLATTENED_TYPES: [(&str, &str); 2] = [
     (
         "McpServerElicitationRequestParams",
         "McpServerElicitationRequest",
@@ -61,7 +61,7 @@ const FLATTENED: [(&str, &str); 2] = [
 
 /// The type with this name in schemas; none if it is not among those that are named.
 pub(super) fn find(name: &str) -> Option<&'static NamedType> {
-    let renamed = RENAMED.iter().find(|(schema, _)| *schema == name);
+    let renamed = RENAMED_TYPES.iter().find(|(schema, _)| *schema == name);
     let name = renamed.map_or(name, |(_, ty)| ty);
     NAMED.iter().find(|named| named.name == name)
 }

@@ -32,8 +32,8 @@ impl Turn {
 }
 
 // Ids as `git hash-object` prints them.
-const NONE: &str = "0000000000000000000000000000000000000000";
-const EMPTY: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
+const NULL_ID: &str = "0000000000000000000000000000000000000000";
+const EMPTY_ID: &str = "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391";
 const X: &str = "587be6b4c3f93f93c489c0111bba5596147a26cb";
 const Y: &str = "975fbec8256d3e8a3797e7a3611380f27c49f4ac";
 
@@ -45,9 +45,9 @@ fn several_patches_are_one_diff() {
     turn.patch("*** Update File: a\n-z\n+y\n*** Delete File: gone\n*** Add File: e");
     let expected = format!(
         "diff --git a/a b/a\nindex {X}..{Y}\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n-x\n+y\n\
-         diff --git a/b/n b/b/n\nnew file mode 100644\nindex {NONE}..{X}\n--- /dev/null\n+++ b/b/n\n@@ -0,0 +1 @@\n+x\n\
-         diff --git a/e b/e\nnew file mode 100644\nindex {NONE}..{EMPTY}\n\
-         diff --git a/gone b/gone\ndeleted file mode 100644\nindex {X}..{NONE}\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
+         diff --git a/b/n b/b/n\nnew file mode 100644\nindex {NULL_ID}..{X}\n--- /dev/null\n+++ b/b/n\n@@ -0,0 +1 @@\n+x\n\
+         diff --git a/e b/e\nnew file mode 100644\nindex {NULL_ID}..{EMPTY_ID}\n\
+         diff --git a/gone b/gone\ndeleted file mode 100644\nindex {X}..{NULL_ID}\n--- a/gone\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n"
     );
     assert_eq!(turn.text(), expected);
 }

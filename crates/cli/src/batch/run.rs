@@ -23,7 +23,7 @@ const KEY_VARIABLE: &str = "CODEX_API_KEY";
 /// Where schedulers say which row is meant.
 const INDEX_VARIABLES: [&str; 2] = ["SLURM_ARRAY_TASK_ID", "JOB_COMPLETION_INDEX"];
 /// The exit status when rows are left that nobody works on.
-const LEFT: u8 = 3;
+const UNFINISHED_EXIT_CODE: u8 = 3;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -124,7 +124,7 @@ async fn pause_on_signal(pauses: watch::Sender<bool>) {
 fn status_of(end: WorkerEnd) -> ExitCode {
     answer(end);
     if end.left > 0 || end.is_budget_used {
-        ExitCode::from(LEFT)
+        ExitCode::from(UNFINISHED_EXIT_CODE)
     } else {
         ExitCode::SUCCESS
     }

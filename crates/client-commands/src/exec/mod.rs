@@ -11,4 +11,4 @@ pub use options::ExecOptions;
 pub use prompt::read as read_prompt;
 pub use run::{ExecTask, exec};
 pub use thread::{StoredThread, ThreadChoice};
-pub use turn_printer::INTERRUPTED;
+pub use turn_printer::INTERRUPTED_EXIT_CODE;

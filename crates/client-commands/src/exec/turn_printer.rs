@@ -17,7 +17,7 @@ use super::options::ExecOptions;
 use crate::interactive_user::{Screen, usage_line};
 
 /// The exit status after a second interrupt, and for programs that end after the first one.
-pub const INTERRUPTED: u8 = 130;
+pub const INTERRUPTED_EXIT_CODE: u8 = 130;
 
 /// How the turn is printed.
 enum TurnView<'a> {
@@ -167,7 +167,7 @@ impl TurnObserver for TurnPrinter<'_> {
         if let Ok(mut again) = Signals::interrupts() {
             tokio::spawn(async move {
                 again.next().await;
-                std::process::exit(INTERRUPTED.into());
+                std::process::exit(INTERRUPTED_EXIT_CODE.into());
             });
         }
     }

@@ -9,8 +9,8 @@ use serde_json::Value;
 use super::settings_schema;
 use crate::schema::ConfigFile;
 
-const BEGIN: &str = "<!-- The tables are made from the comments in crates/config/src/schema: just write-settings -->\n";
-const END: &str = "<!-- End of the tables -->\n";
+const BEGIN_COMMENT: &str = "<!-- The tables are made from the comments in crates/config/src/schema: just write-settings -->\n";
+const END_COMMENT: &str = "<!-- End of the tables -->\n";
 
 fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -41,9 +41,12 @@ fn the_schema_of_settings_is_current() {
 #[test]
 fn the_page_about_settings_is_current() {
     let page = fs::read_to_string(repository("docs/configuration.md")).unwrap();
-    let (before, rest) = page.split_once(BEGIN).unwrap();
-    let (_, after) = rest.split_once(END).unwrap();
-    let expected = format!("{before}{BEGIN}\n{}\n{END}{after}", settings_table());
+    let (before, rest) = page.split_once(BEGIN_COMMENT).unwrap();
+    let (_, after) = rest.split_once(END_COMMENT).unwrap();
+    let expected = format!(
+        "{before}{BEGIN_COMMENT}\n{}\n{END_COMMENT}{after}",
+        settings_table()
+    );
     check("docs/configuration.md", &expected);
 }
 

@@ -182,8 +182,9 @@ fn the_older_form_of_managed_settings_limits_too() {
 
 #[test]
 fn named_permissions_or_a_mode() {
-    const NAMED: &str = "[permissions.p.filesystem]\n':root' = 'read'\n':project_roots' = 'write'";
-    let permissions = |text: &str| TestEnvironment::user(&format!("{text}\n{NAMED}"));
+    const NAMED_PERMISSIONS: &str =
+        "[permissions.p.filesystem]\n':root' = 'read'\n':project_roots' = 'write'";
+    let permissions = |text: &str| TestEnvironment::user(&format!("{text}\n{NAMED_PERMISSIONS}"));
     let by_name = permissions("default_permissions = 'p'");
     assert_eq!(by_name.config().policy.permissions.unwrap().id, "p");
     assert_eq!(sandbox(&by_name), "workspace-write");
@@ -360,7 +361,8 @@ fn each_restriction_applies_despite_other_invalid_settings() {
 
 #[test]
 fn read_permissions_apply_despite_other_invalid_settings() {
-    const NARROW: &str = "[permissions.p.filesystem]\n'/usr' = 'read'\n'/w' = 'write'\n";
+    const NARROW_PERMISSIONS: &str =
+        "[permissions.p.filesystem]\n'/usr' = 'read'\n'/w' = 'write'\n";
     let without_files = |text: &str, flags: &[&str]| {
         let mut environment = TestEnvironment::user(text);
         assert!(environment.load().is_err(), "{text}");
@@ -385,14 +387,14 @@ fn read_permissions_apply_despite_other_invalid_settings() {
     let read_only = r#"{"type":"read-only"}"#;
     for invalid in ["model = 5", "approval_policy = 'wat'", "profile = 'none'"] {
         assert!(narrow(&format!(
-            "{invalid}\ndefault_permissions = 'p'\n{NARROW}"
+            "{invalid}\ndefault_permissions = 'p'\n{NARROW_PERMISSIONS}"
         )));
-        let mode = format!("{invalid}\nsandbox_mode = 'danger-full-access'\n{NARROW}");
+        let mode = format!("{invalid}\nsandbox_mode = 'danger-full-access'\n{NARROW_PERMISSIONS}");
         assert_eq!(policy(&mode, &[]), read_only);
         let built_in = format!("{invalid}\ndefault_permissions = ':workspace'");
         assert_eq!(policy(&built_in, &[]), read_only);
         let full = ["default_permissions=':danger-full-access'"];
-        let chosen = format!("{invalid}\ndefault_permissions = 'p'\n{NARROW}");
+        let chosen = format!("{invalid}\ndefault_permissions = 'p'\n{NARROW_PERMISSIONS}");
         assert_eq!(policy(&chosen, &full), r#"{"type":"danger-full-access"}"#);
     }
     for closed in [

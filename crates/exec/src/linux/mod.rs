@@ -44,7 +44,7 @@ const PROXIES: [&str; 7] = [
 ];
 
 /// The increased capacity of a pipe.
-const WIDE: usize = 1024 * 1024;
+const PIPE_BYTES: usize = 1024 * 1024;
 
 pub(crate) use LinuxBackend as Backend;
 
@@ -144,7 +144,7 @@ impl LinuxBackend {
 /// Increases the capacity of a pipe. Fails for a terminal, or if the user has too many large pipes; then the capacity
 /// stays.
 pub(crate) fn widen(pipe: &OutputPipe) {
-    rustix::pipe::fcntl_setpipe_size(pipe, WIDE).ok();
+    rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES).ok();
 }
 
 /// Both sides of a new terminal, ours first.

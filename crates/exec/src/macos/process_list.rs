@@ -9,7 +9,7 @@ use rustix::process::{Pid, getsid};
 use crate::descendants::ListedProcess;
 
 /// How many more processes may start between the two calls that read the list.
-const SPARE: usize = 64;
+const SPARE_ENTRIES: usize = 64;
 
 /// All processes that this user may ask about, except those that have ended and are not reaped.
 pub(super) fn processes() -> Vec<ListedProcess> {
@@ -19,7 +19,7 @@ pub(super) fn processes() -> Vec<ListedProcess> {
 fn ids() -> Vec<i32> {
     // SAFETY: without a buffer the call returns the number of processes.
     let count = unsafe { libc::proc_listallpids(std::ptr::null_mut(), 0) };
-    let mut ids = vec![0_i32; usize::try_from(count).unwrap_or_default() + SPARE];
+    let mut ids = vec![0_i32; usize::try_from(count).unwrap_or_default() + SPARE_ENTRIES];
     let size = i32::try_from(size_of_val(ids.as_slice())).unwrap_or(i32::MAX);
     // SAFETY: the buffer has this size in bytes.
     let count = unsafe { libc::proc_listallpids(ids.as_mut_ptr().cast(), size) };

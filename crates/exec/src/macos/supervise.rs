@@ -21,7 +21,7 @@ use crate::unix::signals;
 use crate::unix::start_request::StartRequest;
 
 /// How long to wait for a process that cannot be killed, because it hangs in the kernel or has more privileges.
-const PATIENCE: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The time between two attempts to kill all processes.
 const ROUND_DELAY: Duration = Duration::from_millis(5);
@@ -170,7 +170,7 @@ impl ProcessTree {
 impl Drop for ProcessTree {
     /// Kills in rounds until no process is left: one that was started meanwhile is killed in the next round.
     fn drop(&mut self) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + KILL_TIMEOUT;
         loop {
             self.list();
             self.reap();

@@ -19,7 +19,7 @@ use windows_sys::Win32::System::JobObjects::{
 use super::handles::{check, owned, size_of_u32};
 
 /// The exit code of processes that are killed.
-pub(super) const KILLED: u32 = 137;
+pub(super) const KILLED_EXIT_CODE: u32 = 137;
 
 /// The processes of a command. Dropping it kills them.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl Job {
     /// Kills all processes.
     pub(super) fn terminate(&self) {
         // SAFETY: the handle is open. It fails only without access rights, which the creator has.
-        unsafe { TerminateJobObject(self.0.as_raw_handle(), KILLED) };
+        unsafe { TerminateJobObject(self.0.as_raw_handle(), KILLED_EXIT_CODE) };
     }
 
     /// Whether no process is left. Also if the system does not say.

@@ -48,7 +48,7 @@ const CHECK_INTERVAL: Duration = Duration::from_millis(250);
 const CHECK_INTERVAL_OF_KILLED: Duration = Duration::from_millis(5);
 
 /// How long to wait for a process that cannot be killed.
-const PATIENCE: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// There are no helper processes on this system.
 pub fn run_helper_if_asked() {}
@@ -310,7 +310,7 @@ impl FollowedCommand {
         }
         job.terminate();
         let left = empty(job, CHECK_INTERVAL_OF_KILLED);
-        tokio::time::timeout(PATIENCE, left).await.ok();
+        tokio::time::timeout(KILL_TIMEOUT, left).await.ok();
         if let Some(terminal) = self.terminal {
             tokio::task::spawn_blocking(move || terminal.close());
         }

@@ -18,7 +18,7 @@ use windows_sys::Win32::System::Threading::{
 };
 
 use super::handles::{check, owned, size_of_u32, wide};
-use super::job::{Job, KILLED};
+use super::job::{Job, KILLED_EXIT_CODE};
 use super::pseudo_console::PseudoConsole;
 
 /// What to start.
@@ -96,7 +96,7 @@ impl NativeProcess {
         });
         if let Err(error) = running {
             // SAFETY: the handle is open. The process has not run.
-            unsafe { TerminateProcess(process.handle.as_raw_handle(), KILLED) };
+            unsafe { TerminateProcess(process.handle.as_raw_handle(), KILLED_EXIT_CODE) };
             return Err(error);
         }
         Ok(process)

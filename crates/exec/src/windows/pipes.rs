@@ -33,8 +33,8 @@ pub(super) fn nothing() -> io::Result<OwnedHandle> {
 /// Only named pipes can be waited for without a thread. A name is used once: the first instance is ours or it fails, and
 /// there is no second one.
 async fn pipe(inbound: bool) -> io::Result<(NamedPipeServer, OwnedHandle)> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
     let name = format!(r"\\.\pipe\codex-command-{}-{number}", std::process::id());
     let ours = ServerOptions::new()
         .access_inbound(inbound)

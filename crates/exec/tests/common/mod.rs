@@ -22,7 +22,7 @@ use codex_exec::{
 use codex_sandbox::LaunchPlan;
 
 /// Far more than anything here takes; a test that hangs fails instead.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub fn launcher() -> Launcher {
     Launcher::with_helper(env!("CARGO_BIN_EXE_codex-supervisor"))
@@ -54,7 +54,7 @@ pub async fn spawn(launch: Launch) -> SpawnedProcess {
 
 pub fn limits() -> RunLimits {
     RunLimits {
-        timeout: Some(PATIENCE),
+        timeout: Some(TEST_TIMEOUT),
         keep: CaptureLimits::both_ends(1024 * 1024),
         linger: Duration::from_secs(2),
     }
@@ -103,7 +103,7 @@ pub async fn gone(process: i32) {
     };
     let waiting = tokio::task::spawn_blocking(move || {
         let patience = Timespec {
-            tv_sec: PATIENCE.as_secs().cast_signed(),
+            tv_sec: TEST_TIMEOUT.as_secs().cast_signed(),
             tv_nsec: 0,
         };
         poll(&mut [PollFd::new(&handle, PollFlags::IN)], Some(&patience)).unwrap()

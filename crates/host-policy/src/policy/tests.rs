@@ -38,68 +38,68 @@ fn verdict(lists: &[&str], host: &str, port: u16) -> Verdict {
 }
 
 const ALLOW: Verdict = Verdict::Allow;
-const ASK: Verdict = Verdict::Ask(AskReason::NotListed);
-const WANTED: Verdict = Verdict::Ask(AskReason::Wanted);
-const DENIED: Verdict = Verdict::Refuse(RefusalReason::Denied);
+const ASK_VERDICT: Verdict = Verdict::Ask(AskReason::NotListed);
+const WANTED_VERDICT: Verdict = Verdict::Ask(AskReason::Wanted);
+const DENIED_VERDICT: Verdict = Verdict::Refuse(RefusalReason::Denied);
 const LOCAL: Verdict = Verdict::Refuse(RefusalReason::LocalAddress);
-const RESERVED: Verdict = Verdict::Refuse(RefusalReason::NotOfAdministrator);
+const RESERVED_VERDICT: Verdict = Verdict::Refuse(RefusalReason::NotOfAdministrator);
 
 #[test]
 fn the_decision_is_that_of_the_table() {
     #[rustfmt::skip]
     let table: &[(&[&str], &str, u16, Verdict)] = &[
-        (&[], "a.test", 80, DENIED),
+        (&[], "a.test", 80, DENIED_VERDICT),
         // One list.
-        (&["feature:"], "a.test", 80, ASK),
+        (&["feature:"], "a.test", 80, ASK_VERDICT),
         (&["feature: +a.test"], "a.test", 80, ALLOW),
-        (&["feature: +a.test"], "b.test", 80, ASK),
-        (&["feature: +*.a.test"], "a.test", 80, ASK),
-        (&["feature: +*.a.test -b.a.test"], "b.a.test", 80, DENIED),
-        (&["feature: +a.test -*"], "a.test", 80, DENIED),
-        (&["feature: +a.test:443"], "a.test", 80, ASK),
+        (&["feature: +a.test"], "b.test", 80, ASK_VERDICT),
+        (&["feature: +*.a.test"], "a.test", 80, ASK_VERDICT),
+        (&["feature: +*.a.test -b.a.test"], "b.a.test", 80, DENIED_VERDICT),
+        (&["feature: +a.test -*"], "a.test", 80, DENIED_VERDICT),
+        (&["feature: +a.test:443"], "a.test", 80, ASK_VERDICT),
         // Several lists of one owner are one.
         (&["permissions: +a.test", "permissions: +b.test"], "a.test", 80, ALLOW),
-        (&["permissions: +a.test", "permissions: -a.test"], "a.test", 80, DENIED),
+        (&["permissions: +a.test", "permissions: -a.test"], "a.test", 80, DENIED_VERDICT),
         // Lists of several owners must all allow.
-        (&["permissions: +a.test", "feature: +b.test"], "a.test", 80, ASK),
+        (&["permissions: +a.test", "feature: +b.test"], "a.test", 80, ASK_VERDICT),
         (&["permissions: +a.test", "feature: +a.test"], "a.test", 80, ALLOW),
-        (&["permissions: +a.test", "feature: -a.test"], "a.test", 80, DENIED),
+        (&["permissions: +a.test", "feature: -a.test"], "a.test", 80, DENIED_VERDICT),
         // The feature that is only switched on has no list of its own.
         (&["permissions: +a.test", "feature:"], "a.test", 80, ALLOW),
-        (&["permissions: +a.test", "feature:"], "b.test", 80, ASK),
+        (&["permissions: +a.test", "feature:"], "b.test", 80, ASK_VERDICT),
         (&["permissions: +a.test", "feature:", "admin: +b.test"], "a.test", 80, ALLOW),
         // An administrator.
         (&["admin: +a.test"], "a.test", 80, ALLOW),
-        (&["admin: +a.test"], "b.test", 80, ASK),
-        (&["admin: -a.test", "feature: +a.test", "rules: +a.test"], "a.test", 80, DENIED),
+        (&["admin: +a.test"], "b.test", 80, ASK_VERDICT),
+        (&["admin: -a.test", "feature: +a.test", "rules: +a.test"], "a.test", 80, DENIED_VERDICT),
         (&["admin: +a.test", "feature: +b.test"], "b.test", 80, ALLOW),
-        (&["admin: +a.test", "feature: +b.test"], "a.test", 80, ASK),
-        (&["admin: ?a.test", "feature: +a.test"], "a.test", 80, WANTED),
-        (&["admin: ?a.test", "rules: +a.test"], "a.test", 80, WANTED),
-        (&["only: +a.test", "feature: +b.test"], "b.test", 80, RESERVED),
-        (&["only: +a.test", "rules: +b.test"], "b.test", 80, RESERVED),
-        (&["only: +a.test", "rules: ?b.test"], "b.test", 80, RESERVED),
+        (&["admin: +a.test", "feature: +b.test"], "a.test", 80, ASK_VERDICT),
+        (&["admin: ?a.test", "feature: +a.test"], "a.test", 80, WANTED_VERDICT),
+        (&["admin: ?a.test", "rules: +a.test"], "a.test", 80, WANTED_VERDICT),
+        (&["only: +a.test", "feature: +b.test"], "b.test", 80, RESERVED_VERDICT),
+        (&["only: +a.test", "rules: +b.test"], "b.test", 80, RESERVED_VERDICT),
+        (&["only: +a.test", "rules: ?b.test"], "b.test", 80, RESERVED_VERDICT),
         (&["only: +a.test"], "a.test", 80, ALLOW),
-        (&["only: +a.test ?b.test"], "b.test", 80, WANTED),
-        (&["admin: +a.test", "other: +b.test"], "a.test", 80, ASK),
+        (&["only: +a.test ?b.test"], "b.test", 80, WANTED_VERDICT),
+        (&["admin: +a.test", "other: +b.test"], "a.test", 80, ASK_VERDICT),
         (&["admin: +a.test", "other: +a.test"], "a.test", 80, ALLOW),
-        (&["admin: +a.test", "only: +b.test"], "a.test", 80, RESERVED),
+        (&["admin: +a.test", "only: +b.test"], "a.test", 80, RESERVED_VERDICT),
         // Rules.
-        (&["rules: -a.test"], "a.test", 80, DENIED),
+        (&["rules: -a.test"], "a.test", 80, DENIED_VERDICT),
         (&["rules: -a.test"], "b.test", 80, ALLOW),
-        (&["rules: -a.test"], "1.2.3.4", 80, ASK),
+        (&["rules: -a.test"], "1.2.3.4", 80, ASK_VERDICT),
         (&["rules: -a.test +1.2.3.4"], "1.2.3.4", 80, ALLOW),
-        (&["rules: ?a.test"], "a.test", 80, WANTED),
+        (&["rules: ?a.test"], "a.test", 80, WANTED_VERDICT),
         (&["rules: +a.test:80", "admin:"], "a.test", 80, ALLOW),
-        (&["rules: +a.test:80", "admin:"], "a.test", 81, ASK),
+        (&["rules: +a.test:80", "admin:"], "a.test", 81, ASK_VERDICT),
         (&["rules: +a.test", "feature:", "permissions:"], "a.test", 80, ALLOW),
-        (&["rules: -a.test", "feature: +a.test"], "a.test", 80, DENIED),
-        (&["rules: -a.test", "feature:"], "b.test", 80, ASK),
+        (&["rules: -a.test", "feature: +a.test"], "a.test", 80, DENIED_VERDICT),
+        (&["rules: -a.test", "feature:"], "b.test", 80, ASK_VERDICT),
         // Addresses.
-        (&["feature: +*"], "93.184.216.40", 80, ASK),
-        (&["feature: +a.test"], "93.184.216.40", 80, ASK),
+        (&["feature: +*"], "93.184.216.40", 80, ASK_VERDICT),
+        (&["feature: +a.test"], "93.184.216.40", 80, ASK_VERDICT),
         (&["feature: +93.184.216.40"], "93.184.216.40", 80, ALLOW),
-        (&["feature: -*"], "93.184.216.40", 80, DENIED),
+        (&["feature: -*"], "93.184.216.40", 80, DENIED_VERDICT),
         (&["feature: +*"], "127.0.0.1", 80, LOCAL),
         (&["feature: +*"], "169.254.169.254", 80, LOCAL),
         (&["feature: +*"], "10.0.0.1", 80, LOCAL),
@@ -109,9 +109,9 @@ fn the_decision_is_that_of_the_table() {
         (&["feature: +10.0.0.1"], "10.0.0.2", 80, LOCAL),
         (&["feature: +localhost"], "127.0.0.1", 80, ALLOW),
         (&["feature: +localhost:80"], "127.0.0.1", 81, LOCAL),
-        (&["feature: +localhost -127.0.0.1"], "127.0.0.1", 80, DENIED),
-        (&["feature: +10.0.0.1", "permissions: +*"], "10.0.0.1", 80, ASK),
-        (&["admin: ?10.0.0.1"], "10.0.0.1", 80, WANTED),
+        (&["feature: +localhost -127.0.0.1"], "127.0.0.1", 80, DENIED_VERDICT),
+        (&["feature: +10.0.0.1", "permissions: +*"], "10.0.0.1", 80, ASK_VERDICT),
+        (&["admin: ?10.0.0.1"], "10.0.0.1", 80, WANTED_VERDICT),
     ];
     for (lists, host, port, expected) in table {
         assert_eq!(
@@ -149,7 +149,7 @@ fn host_denied_by_one_list_is_never_allowed() {
             .collect();
         for denial in denials {
             lists.push(denial);
-            assert_eq!(verdict(&lists, "a.test", 80), DENIED, "{lists:?}");
+            assert_eq!(verdict(&lists, "a.test", 80), DENIED_VERDICT, "{lists:?}");
             lists.pop();
         }
     }

@@ -16,7 +16,7 @@ use crate::keyring::KeyringEntries;
 const SERVICE: &str = "Codex Auth";
 
 /// The limit of Windows, and one that a login does not reach.
-const LARGEST: usize = if cfg!(windows) { 2_560 } else { 1024 * 1024 };
+const MAX_ENTRY_BYTES: usize = if cfg!(windows) { 2_560 } else { 1024 * 1024 };
 
 /// On Windows, logins stay on the machine, as files do.
 const MODIFIERS: &[(&str, &str)] = if cfg!(windows) {
@@ -49,7 +49,7 @@ impl std::fmt::Debug for NativeEntries {
 
 impl KeyringEntries for NativeEntries {
     fn largest(&self) -> usize {
-        LARGEST
+        MAX_ENTRY_BYTES
     }
 
     fn get(&self, account: &str) -> io::Result<Option<Vec<u8>>> {

@@ -5,7 +5,7 @@ use codex_protocol::Secret;
 use serde_json::Value;
 
 /// The maximum length of a server's text in an error.
-const SHOWN: usize = 300;
+const MAX_SHOWN_CHARS: usize = 300;
 
 /// The tokens in a reply.
 pub(super) struct TokenReply {
@@ -74,7 +74,7 @@ pub(super) fn readable(text: &str) -> String {
             character
         }
     };
-    text.chars().take(SHOWN).map(fit).collect()
+    text.chars().take(MAX_SHOWN_CHARS).map(fit).collect()
 }
 
 #[cfg(test)]

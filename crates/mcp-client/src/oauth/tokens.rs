@@ -14,9 +14,9 @@ use super::discovery::{TokenEndpoint, discover_or_assume};
 use super::replies;
 
 /// How long before their expiry tokens are renewed.
-const AHEAD: Duration = Duration::from_secs(30);
+const RENEWAL_MARGIN: Duration = Duration::from_secs(30);
 /// How long no renewal is attempted after one that failed.
-const PAUSE: Duration = Duration::from_secs(30);
+const RETRY_DELAY: Duration = Duration::from_secs(30);
 
 pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 
@@ -78,7 +78,7 @@ impl LoginTokens {
     pub(crate) async fn current(&self) -> Secret {
         let state = self.0.state.lock().await;
         let token = state.login.access_token.clone();
-        let ahead = now() + u64::try_from(AHEAD.as_millis()).unwrap_or_default();
+        let ahead = now() + u64::try_from(RENEWAL_MARGIN.as_millis()).unwrap_or_default();
         let is_old = state.login.expires_at.is_some_and(|end| end <= ahead);
         drop(state);
         if is_old {
@@ -135,7 +135,7 @@ impl TokenRenewal {
                 );
                 state.renewal_state = match failure {
                     RenewalError::Refused(_) => RenewalState::Never,
-                    RenewalError::Passing(_) => RenewalState::After(Instant::now() + PAUSE),
+                    RenewalError::Passing(_) => RenewalState::After(Instant::now() + RETRY_DELAY),
                 };
                 None
             }

@@ -8,13 +8,13 @@ use super::{
 };
 
 /// The text of the friendly personality.
-const FRIENDLY: &str = "Work like a colleague who is glad to be asked. Be warm and encouraging, also when \
+const FRIENDLY_STYLE: &str = "Work like a colleague who is glad to be asked. Be warm and encouraging, also when \
     something goes wrong, and take the user's aims and limits as yours. Explain unfamiliar things without \
     talking down, say \"we\" where you do something together, and notice what went well. Warmth never \
     replaces honesty: say plainly what is wrong, what you do not know and what was not checked.";
 
 /// The text of the pragmatic personality.
-const PRAGMATIC: &str = "Work like an experienced engineer with little time: to the point, in few words, \
+const PRAGMATIC_STYLE: &str = "Work like an experienced engineer with little time: to the point, in few words, \
     without praise or small talk, polite and calm. Judge by what works and what it costs. Name risks and \
     better ways plainly, and say what is decided, what is open and what comes next.";
 
@@ -205,8 +205,8 @@ fn personalities() -> ModelMessages {
         instructions_template: None,
         instructions_variables: Some(InstructionsVariables {
             personality_default: None,
-            personality_friendly: Some(FRIENDLY.to_owned()),
-            personality_pragmatic: Some(PRAGMATIC.to_owned()),
+            personality_friendly: Some(FRIENDLY_STYLE.to_owned()),
+            personality_pragmatic: Some(PRAGMATIC_STYLE.to_owned()),
         }),
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::ModelInfo;
 
 /// How long a list is used without asking the server.
-const FRESH: Duration = Duration::from_secs(300);
+const FRESH_TIME: Duration = Duration::from_secs(300);
 
 /// A server's list of models and the time it was fetched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ impl ModelsCache {
     /// Whether the list may still be used by this version of the program.
     pub fn is_fresh(&self, now: Timestamp, client_version: &str) -> bool {
         let age = now.duration_since(self.fetched_at).unsigned_abs();
-        self.client_version == client_version && age <= FRESH
+        self.client_version == client_version && age <= FRESH_TIME
     }
 }
 

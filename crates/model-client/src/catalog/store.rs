@@ -22,7 +22,7 @@ use crate::credential::{Credential, CredentialSource};
 const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Minimum time between two checks of the list's version, which every response contains.
-const REPEATED: Duration = Duration::from_secs(60);
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// How long the list of a provider of the user counts, and that it gave none.
 const OWN_FRESH: Duration = Duration::from_secs(30);
@@ -203,7 +203,7 @@ impl HostedModels {
         let now = self.clock.now().timestamp();
         let is_news = |seen: &SeenEtag| {
             let age = now.duration_since(seen.at).unsigned_abs();
-            seen.etag != etag || age > REPEATED
+            seen.etag != etag || age > CHECK_INTERVAL
         };
         if !seen.as_ref().is_none_or(is_news) {
             return;

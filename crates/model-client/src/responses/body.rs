@@ -308,13 +308,13 @@ mod tests {
         assert_eq!(text_of(stream_body(request, provider).unwrap()), expected);
     }
 
-    const HI: &str =
+    const HI_MESSAGE: &str =
         r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]"#;
 
     #[test]
     fn a_plain_request_has_every_fixed_field_and_no_other() {
         let expected = format!(
-            r#"{{"model":"m","instructions":"do","input":[{HI}}}],"tools":[],"tool_choice":"auto","parallel_tool_calls":false,"reasoning":null,"store":false,"stream":true,"include":[],"prompt_cache_key":"t"}}"#
+            r#"{{"model":"m","instructions":"do","input":[{HI_MESSAGE}}}],"tools":[],"tool_choice":"auto","parallel_tool_calls":false,"reasoning":null,"store":false,"stream":true,"include":[],"prompt_cache_key":"t"}}"#
         );
         check(&plain(), &Provider::new("x", None), &expected);
     }
@@ -322,7 +322,7 @@ mod tests {
     #[test]
     fn a_full_request_has_the_optional_fields_too() {
         let expected = format!(
-            r#"{{"model":"m","instructions":"do","input":[{HI}}}],"tools":[{{"type":"local_shell"}}],"tool_choice":"auto","parallel_tool_calls":true,"reasoning":{{"effort":"high","summary":"auto"}},"store":false,"stream":true,"include":["reasoning.encrypted_content"],"service_tier":"priority","prompt_cache_key":"t","text":{{"verbosity":"low","format":{{"type":"json_schema","strict":true,"schema":{{"type":"object"}},"name":"codex_output_schema"}}}}}}"#
+            r#"{{"model":"m","instructions":"do","input":[{HI_MESSAGE}}}],"tools":[{{"type":"local_shell"}}],"tool_choice":"auto","parallel_tool_calls":true,"reasoning":{{"effort":"high","summary":"auto"}},"store":false,"stream":true,"include":["reasoning.encrypted_content"],"service_tier":"priority","prompt_cache_key":"t","text":{{"verbosity":"low","format":{{"type":"json_schema","strict":true,"schema":{{"type":"object"}},"name":"codex_output_schema"}}}}}}"#
         );
         check(&full(), &Provider::new("x", None), &expected);
     }
@@ -356,7 +356,7 @@ mod tests {
         let provider = Provider::new("x", None);
         let body = text_of(compact_body(&plain(), &provider).unwrap());
         let expected = format!(
-            r#"{{"model":"m","input":[{HI}}}],"instructions":"do","tools":[],"parallel_tool_calls":false}}"#
+            r#"{{"model":"m","input":[{HI_MESSAGE}}}],"instructions":"do","tools":[],"parallel_tool_calls":false}}"#
         );
         assert_eq!(body, expected);
     }

@@ -15,7 +15,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 const TABLE: &str = "/proc/self/mountinfo";
 
 /// How long the table counts as that of now. A request looks at dozens of paths, and each look at the table is a system call.
-const FRESH: Duration = Duration::from_millis(2);
+const FRESH_TIME: Duration = Duration::from_millis(2);
 
 /// File systems that need nobody but this kernel and its devices. All others are in doubt.
 const LOCAL: [&str; 45] = [
@@ -178,11 +178,11 @@ struct Known {
     trusted: Vec<Device>,
 }
 
-static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+static KNOWN_TABLE: Mutex<Option<Known>> = Mutex::new(None);
 
 /// The table of now.
 pub(super) fn current() -> Arc<MountTable> {
-    let mut known = KNOWN.lock();
+    let mut known = KNOWN_TABLE.lock();
     let known = known.get_or_insert_with(Known::new);
     if known.is_outdated() {
         known.read();
@@ -199,7 +199,7 @@ pub(super) fn trust(path: &Path) {
         rustix::fs::major(found.st_dev),
         rustix::fs::minor(found.st_dev),
     );
-    let mut known = KNOWN.lock();
+    let mut known = KNOWN_TABLE.lock();
     let known = known.get_or_insert_with(Known::new);
     if !known.trusted.contains(&device) {
         known.trusted.push(device);
@@ -224,7 +224,7 @@ impl Known {
             return false;
         };
         let now = Instant::now();
-        if now.duration_since(self.looked_at) < FRESH {
+        if now.duration_since(self.looked_at) < FRESH_TIME {
             return false;
         }
         self.looked_at = now;

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::paths::{EXPANDED, OWN_FOLDER, quoted};
+use super::paths::{EXPANSION_MARK, OWN_FOLDER, quoted};
 use super::places::{begins_statement, is_comment, is_part_of_name};
 use super::scan::{assigns, is_quote, statement, until_closed, until_separated};
 use super::value::Evaluator;
 use super::variables::changes;
 use crate::interpreters::Language;
-use crate::line::UNKNOWN;
+use crate::line::UNKNOWN_CHAR;
 
 /// Functions that change the folder of the process.
 const FUNCTIONS: [&str; 4] = ["cd", "chdir", "fchdir", "pushd"];
@@ -30,12 +30,12 @@ pub(super) struct FolderChange {
 
 impl FolderChange {
     pub(super) fn is_known(&self) -> bool {
-        !self.folder.contains(UNKNOWN)
+        !self.folder.contains(UNKNOWN_CHAR)
     }
 
     /// Whether the process is in a folder from there on that only a shell knows, if anything.
     pub(super) fn moves_process_elsewhere(&self) -> bool {
-        let has_variable = || self.folder.replace(OWN_FOLDER, "").contains(EXPANDED);
+        let has_variable = || self.folder.replace(OWN_FOLDER, "").contains(EXPANSION_MARK);
         self.is_of_process && (!self.is_known() || has_variable())
     }
 
@@ -79,7 +79,7 @@ pub(super) fn folder_changes(evaluator: Evaluator<'_>) -> Vec<FolderChange> {
     let changes = changes.filter(|change| !["", "."].contains(&change.folder.as_str()));
     let more = places.next().map(|(at, _)| FolderChange {
         at,
-        folder: UNKNOWN.to_string(),
+        folder: UNKNOWN_CHAR.to_string(),
         is_of_process: true,
     });
     changes.chain(more).collect()
@@ -101,7 +101,7 @@ impl<'t> NamedPlace<'t> {
     /// The folder that it changes to, and whether it does for the whole process.
     fn change(&self) -> Option<(String, bool)> {
         let option = || self.option().map(|folder| (folder, false));
-        let unknown = || (UNKNOWN.to_string(), true);
+        let unknown = || (UNKNOWN_CHAR.to_string(), true);
         if !FUNCTIONS.contains(&self.name) {
             return option().or_else(|| self.is_set_otherwise().then(unknown));
         }
@@ -109,7 +109,7 @@ impl<'t> NamedPlace<'t> {
             let words = self.evaluator.words(argument);
             let folder = words.into_iter().next();
             // Without an argument it changes to the home folder.
-            let folder = folder.unwrap_or_else(|| UNKNOWN.to_string());
+            let folder = folder.unwrap_or_else(|| UNKNOWN_CHAR.to_string());
             return Some((folder, true));
         }
         if !OPTIONS.contains(&self.name) {
@@ -262,7 +262,7 @@ mod tests {
         });
         let found: Vec<String> = found
             .iter()
-            .map(|change| change.folder.replace(UNKNOWN, "?"))
+            .map(|change| change.folder.replace(UNKNOWN_CHAR, "?"))
             .collect();
         assert_eq!(found, expected, "{text}");
     }

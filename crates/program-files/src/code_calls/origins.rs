@@ -449,7 +449,7 @@ fn value_of_element(after: &str, language: Language) -> Option<&str> {
 
 /// The expression that a name gets at a place.
 fn value_here<'t>(before: &'t str, after: &'t str, language: Language) -> Option<&'t str> {
-    const ADDING: [&str; 9] = [
+    const ADDING_METHODS: [&str; 9] = [
         ".append(",
         ".concat(",
         ".extend(",
@@ -471,7 +471,10 @@ fn value_here<'t>(before: &'t str, after: &'t str, language: Language) -> Option
             .split_once('=')
             .map(|(_, value)| statement(value, language));
     }
-    if ADDING.iter().any(|method| after.starts_with(method)) {
+    if ADDING_METHODS
+        .iter()
+        .any(|method| after.starts_with(method))
+    {
         return Some(statement(after, language));
     }
     let typed = rest

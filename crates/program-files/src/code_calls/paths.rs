@@ -1,9 +1,9 @@
 //! Paths as code joins them, and those that names stand for.
 
-use crate::line::UNKNOWN;
+use crate::line::UNKNOWN_CHAR;
 
 /// Begins and ends a part of a text that a shell expands: a variable, or the folder of the file.
-pub(super) const EXPANDED: char = '\u{3}';
+pub(super) const EXPANSION_MARK: char = '\u{3}';
 
 /// The folder of the file, as a script for a shell finds it.
 pub(crate) const OWN_FOLDER: &str = "\u{3}$(dirname \"$0\")\u{3}";
@@ -46,14 +46,14 @@ pub(super) fn variable_of(name: &str, default: Option<&str>) -> String {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || more.contains(c);
         text.chars().all(is_plain)
     };
-    let unknown = UNKNOWN.to_string();
+    let unknown = UNKNOWN_CHAR.to_string();
     let default = default
         .filter(|default| is_plain(default, "./-"))
         .unwrap_or(&unknown);
     if name.is_empty() || !is_plain(name, "") {
         return unknown;
     }
-    format!("{EXPANDED}${{{name}:-{default}}}{EXPANDED}")
+    format!("{EXPANSION_MARK}${{{name}:-{default}}}{EXPANSION_MARK}")
 }
 
 /// The folder around a path.
@@ -64,9 +64,9 @@ pub(super) fn parent(path: &str) -> String {
         .unwrap_or(("", path));
     let is_absolute = path.starts_with('/');
     match last {
-        last if last.contains(UNKNOWN) => UNKNOWN.to_string(),
+        last if last.contains(UNKNOWN_CHAR) => UNKNOWN_CHAR.to_string(),
         "" | "." if !is_absolute => "..".to_owned(),
-        last if last == ".." || last.contains(EXPANDED) => format!("{path}/.."),
+        last if last == ".." || last.contains(EXPANSION_MARK) => format!("{path}/.."),
         _ if before.is_empty() && is_absolute => "/".to_owned(),
         _ if before.is_empty() => ".".to_owned(),
         _ => before.to_owned(),
@@ -77,7 +77,7 @@ pub(super) fn parent(path: &str) -> String {
 pub(super) fn join(parts: &[String], resets: bool) -> String {
     let mut joined = String::new();
     for part in parts {
-        let is_absolute = part.starts_with(['/', EXPANDED]);
+        let is_absolute = part.starts_with(['/', EXPANSION_MARK]);
         if joined.is_empty() || (is_absolute && resets) {
             joined = part.clone();
             continue;
@@ -98,7 +98,7 @@ pub(super) fn join(parts: &[String], resets: bool) -> String {
 
 /// A word in quotes, except for what a shell expands.
 pub(super) fn quoted(word: &str) -> String {
-    let parts = word.split(EXPANDED).enumerate();
+    let parts = word.split(EXPANSION_MARK).enumerate();
     let parts = parts.map(|(index, part)| match index % 2 {
         0 => format!("'{}'", part.replace('\'', "'\\''")),
         _ => format!("\"{part}\""),

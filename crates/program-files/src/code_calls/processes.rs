@@ -2,14 +2,14 @@
 
 use super::code_call::{CodeCall, MAX_CALL, MAX_CALLS};
 use super::origins::Origins;
-use super::paths::{EXPANDED, quoted};
+use super::paths::{EXPANSION_MARK, quoted};
 use super::places::is_part_of_name;
 use super::scan::{literal, split, until_closed};
 use super::value::Evaluator;
 use super::variables::is_changed;
 use crate::builders::{builds_or_runs_recipes, is_builder};
 use crate::interpreters::Language;
-use crate::line::UNKNOWN;
+use crate::line::UNKNOWN_CHAR;
 use crate::recipe_runners::recipe_request;
 
 /// Longer lines are prose.
@@ -30,7 +30,7 @@ pub(super) fn lines_of_call(evaluator: Evaluator<'_>, name: &str, argument: &str
         .take(count)
         .flat_map(|(_, element)| evaluator.words(element));
     let mut words: Vec<String> = words.collect();
-    let is_unknown = |word: &String| word.contains(UNKNOWN);
+    let is_unknown = |word: &String| word.contains(UNKNOWN_CHAR);
     // How it is to be started, before the program and its own name.
     if name.starts_with("spawn") && words.first().is_some_and(is_unknown) && words.len() > 1 {
         words.remove(0);
@@ -42,7 +42,7 @@ pub(super) fn lines_of_call(evaluator: Evaluator<'_>, name: &str, argument: &str
         words.insert(0, "node".to_owned());
     }
     match words.first() {
-        Some(program) if program.starts_with(UNKNOWN) => Vec::new(),
+        Some(program) if program.starts_with(UNKNOWN_CHAR) => Vec::new(),
         Some(line) if line.contains(char::is_whitespace) => vec![expanded(line)],
         _ => Vec::from_iter(quoted_line(&words)),
     }
@@ -73,7 +73,7 @@ pub(super) fn lines_without_calls(evaluator: Evaluator<'_>) -> Vec<CodeCall> {
             evaluator
                 .interpolated(line)
                 .trim_start()
-                .starts_with(UNKNOWN)
+                .starts_with(UNKNOWN_CHAR)
         };
         let is_data = |line: &&String| {
             let part = text
@@ -191,7 +191,7 @@ fn list_from(
     let is_tuple = before.ends_with('(') && opened.ends_with(['=', '(', ',']);
     let is_list = is_brackets || is_tuple;
     let is_next_program = |word: &String| builds_or_runs_recipes(word);
-    let is_known = |word: &String| !word.contains(UNKNOWN);
+    let is_known = |word: &String| !word.contains(UNKNOWN_CHAR);
     let mut words = Vec::new();
     for (_, element) in split(inner, language, ",") {
         let element = evaluator.words(element);
@@ -208,7 +208,7 @@ fn list_from(
         .unwrap_or_default();
     let behind = evaluator.text[begin + inner.len()..].trim_start_matches([']', ')', ' ']);
     if is_list && (is_changed(evaluator.text, variable) || behind.starts_with('+')) {
-        words.push(UNKNOWN.to_string());
+        words.push(UNKNOWN_CHAR.to_string());
     }
     (words.len() > 1).then_some(words)
 }
@@ -229,5 +229,5 @@ fn quoted_line(words: &[String]) -> Option<String> {
 
 /// A line with what a shell expands.
 fn expanded(line: &str) -> String {
-    line.replace(EXPANDED, "")
+    line.replace(EXPANSION_MARK, "")
 }

@@ -10,7 +10,7 @@ use super::value::{Evaluator, named};
 use crate::indirect_runs::runs_unknown_command;
 use crate::interpreters::{Language, runs_arguments};
 use crate::known_programs::base_name;
-use crate::line::{CommandWords, UNKNOWN};
+use crate::line::{CommandWords, UNKNOWN_CHAR};
 
 /// Settings of a call that name another program, or options for it.
 const PROGRAM_SETTINGS: [&str; 4] = ["execArgv", "execPath", "executable", "shell"];
@@ -100,10 +100,10 @@ fn deciding_parts<'t>(
         others: settings(argument, language, &PROGRAM_SETTINGS),
         ..DecidingParts::default()
     };
-    if begins.starts_with(UNKNOWN) || begins.is_empty() || name.ends_with("fork") {
+    if begins.starts_with(UNKNOWN_CHAR) || begins.is_empty() || name.ends_with("fork") {
         parts.program = Some(program);
     } else if runs_arguments(base_name(begins)) || runs_unknown_words(&all) {
-        if all.iter().any(|word| word.contains(UNKNOWN)) {
+        if all.iter().any(|word| word.contains(UNKNOWN_CHAR)) {
             // Settings follow the arguments in JavaScript.
             let count = match language {
                 Language::JavaScript => 1,

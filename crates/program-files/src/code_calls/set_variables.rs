@@ -11,7 +11,7 @@ use super::value::Evaluator;
 use super::variables::changes;
 use crate::code_variables::places_code;
 use crate::interpreters::Language;
-use crate::line::UNKNOWN;
+use crate::line::UNKNOWN_CHAR;
 
 /// Limit on the places of a text that are looked at. What is behind them is not known.
 const MAX_PLACES: usize = 512;
@@ -115,7 +115,7 @@ impl SetVariables {
                     .unwrap_or_default(),
                 language,
             );
-            if !name.contains(UNKNOWN) {
+            if !name.contains(UNKNOWN_CHAR) {
                 return;
             }
             Origins::is_data(*evaluator, index) || Origins::is_data(*evaluator, value)
@@ -231,7 +231,7 @@ fn value_set(place: &NamedPlace<'_>) -> Option<String> {
         let value = after.trim_start_matches(QUOTES).trim_start();
         return Some(match value.strip_prefix(',') {
             Some(value) => evaluator.text(until_separated(value, language)),
-            None => UNKNOWN.to_string(),
+            None => UNKNOWN_CHAR.to_string(),
         });
     }
     let is_declaration = ["const", "let", "local", "my", "our", "var"]
@@ -265,7 +265,7 @@ mod tests {
             language,
             variables: &Variables::default(),
         });
-        let lines = found.lines.replace(UNKNOWN, "?").replace('\n', ";");
+        let lines = found.lines.replace(UNKNOWN_CHAR, "?").replace('\n', ";");
         (lines, found.computed.is_some())
     }
 

@@ -1,14 +1,14 @@
 //! What expressions in code yield, as far as it is known before.
 //!
 //! Only what names places and programs is understood: literals, lists, what joins them, the place of the file, variables of
-//! the environment, and variables that are set once. [`UNKNOWN`] stands for the rest.
+//! the environment, and variables that are set once. [`UNKNOWN_CHAR`] stands for the rest.
 
-use super::paths::{EXPANDED, constant, join, known_name, own_file, parent, variable_of};
+use super::paths::{EXPANSION_MARK, constant, join, known_name, own_file, parent, variable_of};
 use super::places::is_part_of_name;
 use super::scan::{is_quote, literal, skip_blanks, split, until_closed};
 use super::variables::{MAX_DEPTH, Variables};
 use crate::interpreters::Language;
-use crate::line::UNKNOWN;
+use crate::line::UNKNOWN_CHAR;
 
 /// Longer expressions are not read.
 const MAX_EXPRESSION: usize = 2000;
@@ -34,16 +34,16 @@ pub(super) struct Evaluator<'t> {
 
 impl Value {
     fn unknown() -> Self {
-        Self::Text(UNKNOWN.to_string())
+        Self::Text(UNKNOWN_CHAR.to_string())
     }
 
     /// The value with something behind it that is not known.
     fn and_more(self) -> Self {
         match self {
-            Self::Text(text) if text.ends_with(UNKNOWN) => Self::Text(text),
-            Self::Text(text) => Self::Text(text + &UNKNOWN.to_string()),
+            Self::Text(text) if text.ends_with(UNKNOWN_CHAR) => Self::Text(text),
+            Self::Text(text) => Self::Text(text + &UNKNOWN_CHAR.to_string()),
             Self::List(mut words) => {
-                words.push(UNKNOWN.to_string());
+                words.push(UNKNOWN_CHAR.to_string());
                 Self::List(words)
             }
             Self::Name(_) => Self::unknown(),
@@ -53,7 +53,7 @@ impl Value {
     fn into_text(self) -> String {
         match self {
             Self::Text(text) => text,
-            Self::List(_) | Self::Name(_) => UNKNOWN.to_string(),
+            Self::List(_) | Self::Name(_) => UNKNOWN_CHAR.to_string(),
         }
     }
 
@@ -164,7 +164,7 @@ impl<'t> Evaluator<'t> {
             let mut text = self.filled_in(&text, name, next, depth);
             let is_raw = name.contains(['r', 'R']);
             if !is_raw && has_codes(&rest[..rest.len() - after.len()]) {
-                text.push(UNKNOWN);
+                text.push(UNKNOWN_CHAR);
             }
             let rest = skip_blanks(after, self.language);
             if rest.starts_with(['"', '\''])
@@ -304,7 +304,7 @@ impl<'t> Evaluator<'t> {
             ("environ" | "env" | "ENV", variable) => variable_of(variable, None),
             ("argv", "0") if name == "sys.argv" => own_file(),
             ("argv", "1") if name == "process.argv" => own_file(),
-            _ => UNKNOWN.to_string(),
+            _ => UNKNOWN_CHAR.to_string(),
         })
     }
 
@@ -346,7 +346,7 @@ impl<'t> Evaluator<'t> {
             (Value::Name(_), "URL") => {
                 let base = words
                     .get(1)
-                    .map_or(UNKNOWN.to_string(), |base| parent(base));
+                    .map_or(UNKNOWN_CHAR.to_string(), |base| parent(base));
                 Value::Text(join(&[base, first.unwrap_or_default()], true))
             }
             (Value::Name(_), "sprintf" | "format") => {
@@ -357,7 +357,9 @@ impl<'t> Evaluator<'t> {
                 let resets = !["path", "posix", "File"].contains(&place.as_str());
                 Value::Text(join(&words, resets))
             }
-            (Value::Name(_), name) if JOINING.contains(&name) => Value::Text(join(&words, true)),
+            (Value::Name(_), name) if JOINING_FUNCTIONS.contains(&name) => {
+                Value::Text(join(&words, true))
+            }
             (Value::Name(_), _) => Value::unknown(),
             (Value::Text(path), "parent" | "dirname") => Value::Text(parent(&path)),
             (Value::Text(separator), "join") if self.language == Language::Python => {
@@ -375,7 +377,7 @@ impl<'t> Evaluator<'t> {
                 list.extend(words);
                 Value::List(list)
             }
-            (value, name) if words.is_empty() && SAME.contains(&name) => value,
+            (value, name) if words.is_empty() && TRANSPARENT_FUNCTIONS.contains(&name) => value,
             (value, _) => value.and_more(),
         }
     }
@@ -383,7 +385,7 @@ impl<'t> Evaluator<'t> {
     /// A text between other quotes, with the values that stand in it.
     pub(super) fn interpolated(self, text: &str) -> String {
         let filled = self.filled_in(text, "", '"', MAX_DEPTH);
-        filled.replace(EXPANDED, "")
+        filled.replace(EXPANSION_MARK, "")
     }
 
     /// A literal with the values that stand in it.
@@ -405,7 +407,7 @@ impl<'t> Evaluator<'t> {
                     filled.push_str(&self.value(expression, depth - 1).into_text());
                     filled.push_str(rest);
                 }
-                None => filled.push(UNKNOWN),
+                None => filled.push(UNKNOWN_CHAR),
             }
         }
         filled
@@ -431,7 +433,7 @@ impl<'t> Evaluator<'t> {
 }
 
 /// Functions that join what they get, or change it into another form of the same path.
-const JOINING: [&str; 22] = [
+const JOINING_FUNCTIONS: [&str; 22] = [
     "Path",
     "Pathname",
     "PosixPath",
@@ -457,7 +459,7 @@ const JOINING: [&str; 22] = [
 ];
 
 /// Methods and members that yield the same, or the same path.
-const SAME: [&str; 16] = [
+const TRANSPARENT_FUNCTIONS: [&str; 16] = [
     "absolute",
     "as_posix",
     "cleanpath",
@@ -519,8 +521,8 @@ mod tests {
             language,
             variables: &variables,
         };
-        let found = evaluator.text(expression).replace(UNKNOWN, "?");
-        let found = found.replace(OWN_FOLDER, "OWN").replace(EXPANDED, "");
+        let found = evaluator.text(expression).replace(UNKNOWN_CHAR, "?");
+        let found = found.replace(OWN_FOLDER, "OWN").replace(EXPANSION_MARK, "");
         assert_eq!(found, expected, "{text}");
     }
 
@@ -667,7 +669,7 @@ mod tests {
             .words(arguments);
             let words: Vec<String> = words
                 .iter()
-                .map(|word| word.replace(UNKNOWN, "?"))
+                .map(|word| word.replace(UNKNOWN_CHAR, "?"))
                 .collect();
             assert_eq!(words, expected, "{text}");
         }

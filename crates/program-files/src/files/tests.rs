@@ -1998,23 +1998,32 @@ fn files_run_in_a_folder_entered_by_imported_code_are_protected() {
 
 #[test]
 fn started_scripts_run_in_the_folder_of_their_starter() {
-    const MAKES: &str = "t/b.sh: make z\n";
+    const MAKE_SCRIPT: &str = "t/b.sh: make z\n";
     for (line, files) in [
         (
             "sh a.sh",
-            &["a.sh: cd \"$(cat place)\"\nsh WORK/t/b.sh\n", MAKES][..],
+            &["a.sh: cd \"$(cat place)\"\nsh WORK/t/b.sh\n", MAKE_SCRIPT][..],
         ),
-        ("sh a.sh", &["a.sh: cd sub\nsh WORK/t/b.sh\n", MAKES]),
-        ("sh a.sh", &["a.sh: cd sub\nsh ../t/b.sh\n", MAKES]),
+        ("sh a.sh", &["a.sh: cd sub\nsh WORK/t/b.sh\n", MAKE_SCRIPT]),
+        ("sh a.sh", &["a.sh: cd sub\nsh ../t/b.sh\n", MAKE_SCRIPT]),
         (
             "sh a.sh",
-            &["a.sh: cd \"$(cat place)\"\nsh -c 'sh WORK/t/b.sh'\n", MAKES],
+            &[
+                "a.sh: cd \"$(cat place)\"\nsh -c 'sh WORK/t/b.sh'\n",
+                MAKE_SCRIPT,
+            ],
         ),
         (
             "sh a.sh",
-            &["a.sh: env -C \"$(cat place)\" sh WORK/t/b.sh\n", MAKES],
+            &[
+                "a.sh: env -C \"$(cat place)\" sh WORK/t/b.sh\n",
+                MAKE_SCRIPT,
+            ],
         ),
-        ("sh a.sh", &["a.sh: env -C sub sh WORK/t/b.sh\n", MAKES]),
+        (
+            "sh a.sh",
+            &["a.sh: env -C sub sh WORK/t/b.sh\n", MAKE_SCRIPT],
+        ),
         (
             "sh a.sh",
             &[
@@ -2089,14 +2098,14 @@ fn started_scripts_run_in_the_folder_of_their_starter() {
             "python3 a.py",
             &[
                 "a.py: import subprocess\nsubprocess.run(['sh', 'WORK/t/b.sh'], cwd=d)\n",
-                MAKES,
+                MAKE_SCRIPT,
             ],
         ),
         (
             "python3 a.py",
             &[
                 "a.py: import subprocess\nsubprocess.run(['sh', 'WORK/t/b.sh'], cwd='sub')\n",
-                MAKES,
+                MAKE_SCRIPT,
             ],
         ),
         (
@@ -2108,14 +2117,17 @@ fn started_scripts_run_in_the_folder_of_their_starter() {
         ),
         (
             "ruby a.rb",
-            &["a.rb: Dir.chdir(d) { system 'sh', 'WORK/t/b.sh' }\n", MAKES],
+            &[
+                "a.rb: Dir.chdir(d) { system 'sh', 'WORK/t/b.sh' }\n",
+                MAKE_SCRIPT,
+            ],
         ),
         (
             "perl a.pl",
-            &["a.pl: chdir $d; system 'sh WORK/t/b.sh';\n", MAKES],
+            &["a.pl: chdir $d; system 'sh WORK/t/b.sh';\n", MAKE_SCRIPT],
         ),
-        ("cd sub && sh WORK/t/b.sh", &[MAKES]),
-        ("cd \"$(cat place)\" && sh WORK/t/b.sh", &[MAKES]),
+        ("cd sub && sh WORK/t/b.sh", &[MAKE_SCRIPT]),
+        ("cd \"$(cat place)\" && sh WORK/t/b.sh", &[MAKE_SCRIPT]),
         ("cd sub && ../t/b.sh", &["t/b.sh: #!/bin/sh\nmake z\n"]),
         (
             "python3 a.py",

@@ -8,7 +8,7 @@ use codex_protocol::Release;
 use crate::ItemIds;
 
 /// The releases whose behaviour is known. A release between two of them counts as the later one.
-const KNOWN: [Release; 5] = [
+const KNOWN_RELEASES: [Release; 5] = [
     Release::FIRST,
     Release::of_mark("0.140"),
     Release::of_mark("0.169"),
@@ -26,7 +26,7 @@ impl Dialect {
     /// The dialect of a release. What is newer than all known releases is spoken to like the newest one.
     pub fn of_release(release: Release) -> Self {
         let is_known = |known: &Release| release <= *known && *known != Release::OWN;
-        let found = KNOWN.into_iter().find(is_known);
+        let found = KNOWN_RELEASES.into_iter().find(is_known);
         Self {
             release: match release {
                 Release::OWN => release,
@@ -424,7 +424,9 @@ mod tests {
                 .map(|(since, _)| Release::parse(since).unwrap());
             assert!(releases.clone().is_sorted(), "{}", row.name);
             assert!(
-                releases.clone().all(|release| KNOWN.contains(&release)),
+                releases
+                    .clone()
+                    .all(|release| KNOWN_RELEASES.contains(&release)),
                 "{}",
                 row.name
             );

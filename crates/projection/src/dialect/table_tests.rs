@@ -5,8 +5,8 @@ use std::{env, fs};
 
 use super::rows::ROWS;
 
-const BEGIN: &str = "<!-- the rows of crates/projection/src/dialect/rows.rs -->\n";
-const END: &str = "<!-- end of the rows -->\n";
+const BEGIN_COMMENT: &str = "<!-- the rows of crates/projection/src/dialect/rows.rs -->\n";
+const END_COMMENT: &str = "<!-- end of the rows -->\n";
 
 /// The table: a row for each behaviour.
 fn table() -> String {
@@ -28,11 +28,15 @@ fn table() -> String {
 fn the_table_of_behaviours_is_that_of_the_rows() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/compatibility.md");
     let text = fs::read_to_string(&path).unwrap();
-    let (before, rest) = text.split_once(BEGIN).unwrap();
-    let (found, after) = rest.split_once(END).unwrap();
+    let (before, rest) = text.split_once(BEGIN_COMMENT).unwrap();
+    let (found, after) = rest.split_once(END_COMMENT).unwrap();
     let made = table();
     if env::var_os("CODEX_WRITE_DOCUMENTS").is_some() {
-        fs::write(&path, format!("{before}{BEGIN}{made}{END}{after}")).unwrap();
+        fs::write(
+            &path,
+            format!("{before}{BEGIN_COMMENT}{made}{END_COMMENT}{after}"),
+        )
+        .unwrap();
     } else {
         assert_eq!(
             found, made,

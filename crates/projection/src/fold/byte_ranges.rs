@@ -13,7 +13,7 @@ use super::state::{Counters, EarlierTurns, Fold};
 use super::turn::FoldedTurn;
 
 /// The number of last turns that a fold keeps.
-const KEPT: usize = if cfg!(test) { 3 } else { 256 };
+const MAX_KEPT_TURNS: usize = if cfg!(test) { 3 } else { 256 };
 
 /// A position between two lines of a file, and the counts of the fold there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -259,10 +259,10 @@ impl Fold<ByteRanges> {
 
     /// Drops older turns if there are many.
     pub fn keep_last_turns(&mut self) {
-        if self.turns.len() < 2 * KEPT {
+        if self.turns.len() < 2 * MAX_KEPT_TURNS {
             return;
         }
-        let dropped = self.turns.len() - KEPT;
+        let dropped = self.turns.len() - MAX_KEPT_TURNS;
         let turns = self.turns.drain(..dropped);
         let numbered: usize = turns.map(|turn| turn.numbered()).sum();
         self.earlier.count += dropped;

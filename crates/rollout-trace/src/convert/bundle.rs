@@ -136,7 +136,7 @@ fn copy_bundle(
 }
 
 /// The numbers of payloads that a conversion adds come after those of any session.
-const ADDED: u64 = 1 << 40;
+const FIRST_ADDED_NUMBER: u64 = 1 << 40;
 
 /// A reference to a payload at the place that it gets.
 fn without_place(reference: &PayloadRef, in_shards: bool) -> PayloadRef {
@@ -278,7 +278,7 @@ impl Copier {
         } = &mut line.payload
         {
             self.added += 1;
-            let number = ADDED + self.added;
+            let number = FIRST_ADDED_NUMBER + self.added;
             *prepared = Some(
                 self.sink
                     .write_prepared(&self.copy, number, request_payload)?,

@@ -48,14 +48,14 @@ pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
 ///
 /// Looks at eight bytes at a time: strings are most of a payload.
 pub(super) fn plain_run(bytes: &[u8], mut pos: usize) -> usize {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x8080_8080_8080_8080;
-    let has_zero = |word: u64| word.wrapping_sub(ONES) & !word & HIGH;
+    const LOW_BITS: u64 = 0x0101_0101_0101_0101;
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
+    let has_zero = |word: u64| word.wrapping_sub(LOW_BITS) & !word & HIGH_BITS;
     while let Some(chunk) = bytes.get(pos..).and_then(<[u8]>::first_chunk::<8>) {
         let word = u64::from_le_bytes(*chunk);
-        let quote = has_zero(word ^ (ONES * u64::from(b'"')));
-        let backslash = has_zero(word ^ (ONES * u64::from(b'\\')));
-        let control = word.wrapping_sub(ONES * 0x20) & !word & HIGH;
+        let quote = has_zero(word ^ (LOW_BITS * u64::from(b'"')));
+        let backslash = has_zero(word ^ (LOW_BITS * u64::from(b'\\')));
+        let control = word.wrapping_sub(LOW_BITS * 0x20) & !word & HIGH_BITS;
         let special = quote | backslash | control;
         if special != 0 {
             // Borrows only run upwards, so the lowest marked byte is a true one.

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use super::string::JsonString;
 
 /// Below this many members, duplicates are found by comparing keys pairwise.
-const FEW: usize = 16;
+const MAX_LINEAR_KEYS: usize = 16;
 
 /// One value. A number is its source text.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,7 +111,7 @@ impl<'a> Object<'a> {
     /// Gives each key once: the last value, at the position of the first.
     pub(super) fn folded(self) -> Self {
         let members = self.0;
-        let distinct = if members.len() <= FEW {
+        let distinct = if members.len() <= MAX_LINEAR_KEYS {
             let repeats = |(at, (key, _)): (usize, &(Cow<'_, str>, Json<'_>))| {
                 members[..at].iter().any(|(earlier, _)| earlier == key)
             };

@@ -14,7 +14,7 @@ use crate::json::{Escapes, JsonString, decode, escaped};
 use crate::payload_files::PayloadFile;
 
 /// A text of so many bytes is left in its file.
-const LONG: usize = 1024;
+const MIN_LONG_TEXT: usize = 1024;
 
 /// A text, which may be in a file.
 #[derive(Clone)]
@@ -122,7 +122,8 @@ impl LeftText {
     /// None for a string that is short, or in no file.
     fn from_string(string: &JsonString<'_>) -> Option<Self> {
         let place = string.place().filter(|place| {
-            place.text.len() >= LONG && place.file.has(place.start as u64, place.text.len())
+            place.text.len() >= MIN_LONG_TEXT
+                && place.file.has(place.start as u64, place.text.len())
         })?;
         let hash = xxh3_128(place.text.as_bytes());
         let (length, key, opens_object) = match place.escapes {
@@ -281,7 +282,7 @@ mod tests {
             r"\u00e9\ud83d\ude00 ",
             r"\t\n {",
         ] {
-            let raw = piece.repeat(LONG);
+            let raw = piece.repeat(MIN_LONG_TEXT);
             let content: String = serde_json::from_str(&format!("\"{raw}\"")).unwrap();
             let (text, held) = (left(&bundle, &raw), Text::from(content.clone()));
             assert_eq!(text.read().unwrap(), content);
@@ -297,7 +298,7 @@ mod tests {
     #[test]
     fn a_file_that_changed_is_an_error() {
         let bundle = tempfile::tempdir().unwrap();
-        let text = left(&bundle, &"a".repeat(LONG));
+        let text = left(&bundle, &"a".repeat(MIN_LONG_TEXT));
         let path = bundle.path().join("1.json");
         let changed = fs::read_to_string(&path).unwrap().replacen("aa", "ab", 1);
         for content in [changed.as_str(), "", "{}"] {

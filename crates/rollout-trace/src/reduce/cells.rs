@@ -13,8 +13,8 @@ use super::position::{EventTime, LineContext};
 use super::reducer::Reducer;
 
 /// How a turn that failed, or was broken off, ends its cells.
-pub(super) const FAILED: CellStatus = CellStatus::Failed;
-pub(super) const TERMINATED: CellStatus = CellStatus::Terminated;
+pub(super) const FAILED_STATUS: CellStatus = CellStatus::Failed;
+pub(super) const TERMINATED_STATUS: CellStatus = CellStatus::Terminated;
 
 impl Reducer {
     pub(super) fn apply_cell(&mut self, context: LineContext, event: Event) -> Result<(), Fault> {

@@ -8,7 +8,7 @@ use crate::format::Schema;
 use crate::ids::{CallId, PayloadId, ResponseItemId};
 use crate::json::{Json, JsonString, Scanner, compact};
 use crate::model::{AgentMessage, Body, Channel, ItemKind, Part, Role};
-use crate::payload_files::UNRECORDED;
+use crate::payload_files::UNRECORDED_KEY;
 
 use super::fault::{Fault, NO_CONTENT};
 
@@ -335,7 +335,7 @@ impl Reader<'_, '_> {
 
 /// The payload in whose place a value stands.
 fn unrecorded(value: &Json<'_>) -> Option<PayloadId> {
-    value.get_str(UNRECORDED).map(PayloadId::from)
+    value.get_str(UNRECORDED_KEY).map(PayloadId::from)
 }
 
 /// The hash of a value whatever the order of its keys.

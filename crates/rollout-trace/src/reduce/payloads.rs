@@ -22,7 +22,7 @@ const MAX_PAYLOAD: u64 = 1 << 30;
 const KEPT_BUFFER: usize = 64 << 20;
 
 /// This many files may wait to be checked.
-const WAITING: usize = 4096;
+const MAX_WAITING_PAYLOADS: usize = 4096;
 
 /// The payloads of one bundle.
 #[derive(Debug)]
@@ -149,7 +149,7 @@ pub(super) struct PayloadChecks {
 
 impl PayloadChecks {
     pub(super) fn start(own: PayloadFiles) -> io::Result<Self> {
-        let (files, waiting) = sync_channel(WAITING);
+        let (files, waiting) = sync_channel(MAX_WAITING_PAYLOADS);
         let thread = thread::Builder::new()
             .name("payload-checks".into())
             .spawn(move || check_all(own, &waiting))?;

@@ -258,9 +258,9 @@ impl Reducer {
         let (cell_end, inference_end) = match status {
             ExecutionStatus::Running => return,
             ExecutionStatus::Completed => (None, ExecutionStatus::Cancelled),
-            ExecutionStatus::Failed => (Some(super::cells::FAILED), ExecutionStatus::Failed),
+            ExecutionStatus::Failed => (Some(super::cells::FAILED_STATUS), ExecutionStatus::Failed),
             ExecutionStatus::Cancelled | ExecutionStatus::Aborted => {
-                (Some(super::cells::TERMINATED), status)
+                (Some(super::cells::TERMINATED_STATUS), status)
             }
         };
         let inferences = std::mem::take(&mut open.get_mut().inferences);

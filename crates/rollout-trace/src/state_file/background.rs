@@ -9,14 +9,14 @@ use std::thread;
 const PIECE: usize = 1 << 18;
 
 /// So many pieces may wait.
-const WAITING: usize = 4;
+const MAX_WAITING_PIECES: usize = 4;
 
 /// Writes what `make` makes. It does not wait for the file unless that falls behind.
 pub(super) fn write(
     mut file: File,
     make: impl FnOnce(&mut PieceWriter) -> io::Result<()>,
 ) -> io::Result<()> {
-    let (full, pieces) = sync_channel::<Vec<u8>>(WAITING);
+    let (full, pieces) = sync_channel::<Vec<u8>>(MAX_WAITING_PIECES);
     let (back, empty) = channel();
     thread::scope(|scope| {
         let writer = scope.spawn(move || {

@@ -13,14 +13,14 @@ use crate::format::Event;
 use crate::ids::{ThreadId, TurnId};
 
 /// When no event comes for so long, the session waits: for the model, for a command, for a person.
-const QUIET: Duration = Duration::from_millis(20);
+const QUIET_TIME: Duration = Duration::from_millis(20);
 
 /// How long the thread waits for that. It is what a crash can lose, beside what is being written.
-const PATIENCE: Duration = Duration::from_millis(500);
+const MAX_WAIT: Duration = Duration::from_millis(500);
 
 /// With so many events, or bytes, the thread begins at once.
-const MANY: usize = 1024;
-const HEAVY: usize = 8 << 20;
+const MAX_EVENTS: usize = 1024;
+const MAX_BYTES: usize = 8 << 20;
 
 /// Events of this many bytes, as their recorders weigh them, may wait to be written.
 const MAX_WEIGHT: usize = 256 << 20;
@@ -94,7 +94,7 @@ impl Queue {
         inner.events += 1;
         inner.last_queued = seq;
         inner.waiting.push(queued);
-        let presses = inner.waiting.len() >= MANY || weight >= HEAVY;
+        let presses = inner.waiting.len() >= MAX_EVENTS || weight >= MAX_BYTES;
         let hurries = presses && !std::mem::replace(&mut inner.is_hurried, presses);
         drop(inner);
         if was_idle || hurries {
@@ -117,9 +117,9 @@ impl Queue {
     fn await_quiet(&self, inner: &mut MutexGuard<'_, QueueState>) {
         let has_time = |inner: &mut QueueState| !inner.is_hurried && !inner.is_closed;
         let began = Instant::now();
-        while has_time(inner) && began.elapsed() < PATIENCE {
+        while has_time(inner) && began.elapsed() < MAX_WAIT {
             let last = inner.last_queued;
-            self.hurry.wait_while_for(inner, has_time, QUIET);
+            self.hurry.wait_while_for(inner, has_time, QUIET_TIME);
             if inner.last_queued == last {
                 break;
             }

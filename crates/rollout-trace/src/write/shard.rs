@@ -10,7 +10,7 @@ use crate::format::shard_path;
 use crate::ids::PayloadId;
 
 /// A shard of so many plain bytes is full.
-const FULL: u64 = 64 << 20;
+const MAX_SHARD_BYTES: u64 = 64 << 20;
 
 /// Fast, and enough for payloads that repeat each other.
 const LEVEL: i32 = 1;
@@ -79,7 +79,7 @@ impl ShardWriter {
             }
         };
         let added = shard.add(id, text);
-        let is_full = shard.plain >= FULL;
+        let is_full = shard.plain >= MAX_SHARD_BYTES;
         if let Err(error) = added {
             self.abandon();
             return Err(error);

@@ -16,7 +16,7 @@ use super::recorder::RecorderState;
 use super::sink::RecordingLimits;
 
 /// So many events share a write to the log, which follows the last of their payloads.
-const TOGETHER: usize = 64;
+const BATCH_SIZE: usize = 64;
 
 /// A buffer larger than this is not kept for the next lines.
 const KEPT_BUFFER: usize = 1 << 20;
@@ -101,7 +101,7 @@ impl Worker {
                 codex_system::process::lower_priority();
                 while let Some(mut events) = worker.state.queue.take() {
                     while !events.is_empty() {
-                        let rest = events.split_off(events.len().min(TOGETHER));
+                        let rest = events.split_off(events.len().min(BATCH_SIZE));
                         worker.write_all(std::mem::replace(&mut events, rest));
                     }
                 }

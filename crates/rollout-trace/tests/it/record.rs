@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use serde::{Serialize, Serializer};
 use serde_json::json;
 
-use crate::session::{LONG, Session, bundle_in, message};
+use crate::session::{Session, TEST_TIMEOUT, bundle_in, message};
 
 #[test]
 fn a_recorded_session_reduces() {
@@ -89,14 +89,14 @@ fn a_failing_disk_leaves_a_noted_gap() {
     let root = tempfile::tempdir().unwrap();
     let session = Session::start(root.path());
     session.start_turn();
-    assert!(session.recorder.flush(LONG));
+    assert!(session.recorder.flush(TEST_TIMEOUT));
     let bundle = bundle_in(root.path());
     let payloads = bundle.join("payloads");
     let aside = bundle.join("aside");
     fs::rename(&payloads, &aside).unwrap();
     session.request("i1", json!({"input": []}));
     session.respond("i1", json!([]));
-    assert!(session.recorder.flush(LONG));
+    assert!(session.recorder.flush(TEST_TIMEOUT));
     fs::rename(&aside, &payloads).unwrap();
     session.request("i2", json!({"input": [message("user", "hi")]}));
     session.end();
@@ -148,7 +148,7 @@ fn a_full_queue_loses_events_and_never_blocks() {
     session.request("too many", json!({"input": []}));
     assert!(!session.recorder.flush(Duration::ZERO));
     drop(release);
-    assert!(session.recorder.flush(LONG));
+    assert!(session.recorder.flush(TEST_TIMEOUT));
     // The start was lost, so the end must not come.
     session.respond("too many", json!([]));
     session.request("last", json!({"input": []}));

@@ -12,7 +12,7 @@ use codex_rollout_trace::{Payloads, Recorder, Scope};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-pub(crate) const LONG: Duration = Duration::from_secs(60);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
 pub(crate) struct Session {
     pub(crate) recorder: Recorder,
@@ -110,7 +110,7 @@ impl Session {
         let thread_id = self.thread.clone();
         self.record(move |_| Event::ThreadEnded { thread_id, status });
         self.record(move |_| Event::RolloutEnded { status });
-        assert!(self.recorder.flush(LONG));
+        assert!(self.recorder.flush(TEST_TIMEOUT));
     }
 }
 

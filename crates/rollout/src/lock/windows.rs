@@ -15,12 +15,12 @@ use super::{HeldLock, LockHolder};
 
 /// How often a lock is tried. Another process takes it for a moment to find out whether it is held.
 const TRIES: u32 = 3;
-const PAUSE: Duration = Duration::from_millis(1);
+const RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
 pub(super) fn take(file: &File, offset: u64) -> bool {
     (0..TRIES).any(|number| {
         if number > 0 {
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(RETRY_INTERVAL);
         }
         try_take(file, offset)
     })

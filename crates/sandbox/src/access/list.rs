@@ -6,20 +6,20 @@ const REVISION: u8 = 2;
 const HEADER: usize = 8;
 const ENTRY_HEADER: usize = 8;
 
-const ALLOWED: u8 = 0;
-const DENIED: u8 = 1;
+const ACCESS_ALLOWED: u8 = 0;
+const ACCESS_DENIED: u8 = 1;
 
 const FOR_FILES_BELOW: u8 = 1;
 const FOR_FOLDERS_BELOW: u8 = 2;
 const ONLY_BELOW: u8 = 8;
-const INHERITED: u8 = 16;
+const INHERITED_FLAG: u8 = 16;
 
 const DELETE: u32 = 0x1_0000;
 /// To read, write, execute and delete. Not to delete what is in a folder: each entry of it decides for itself.
 const MODIFY: u32 = 0x13_01BF;
 /// To write, delete, change the access list or the owner.
 const CHANGE: u32 = 0xD_0156;
-const EVERYTHING: u32 = 0x1F_01FF;
+const ALL_RIGHTS: u32 = 0x1F_01FF;
 
 /// An entry of an access list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,9 +33,9 @@ pub(crate) struct AccessEntry {
 impl AccessEntry {
     /// Lets `sid` write in a root. The root itself can be neither deleted nor moved.
     pub(crate) fn of_root(sid: &Sid, is_folder: bool) -> Vec<Self> {
-        let own = Self::new(ALLOWED, 0, MODIFY & !DELETE, sid);
+        let own = Self::new(ACCESS_ALLOWED, 0, MODIFY & !DELETE, sid);
         let below = FOR_FILES_BELOW | FOR_FOLDERS_BELOW | ONLY_BELOW;
-        let below = is_folder.then(|| Self::new(ALLOWED, below, MODIFY, sid));
+        let below = is_folder.then(|| Self::new(ACCESS_ALLOWED, below, MODIFY, sid));
         std::iter::once(own).chain(below).collect()
     }
 
@@ -46,28 +46,30 @@ impl AccessEntry {
         } else {
             0
         };
-        Self::new(DENIED, flags, CHANGE, sid)
+        Self::new(ACCESS_DENIED, flags, CHANGE, sid)
     }
 
     /// Forbids to delete or move a folder. What is below is not affected.
     pub(crate) fn fixing(sid: &Sid) -> Self {
-        Self::new(DENIED, 0, DELETE, sid)
+        Self::new(ACCESS_DENIED, 0, DELETE, sid)
     }
 
     /// Allows everything.
     pub(crate) fn full(sid: &Sid) -> Self {
-        Self::new(ALLOWED, 0, EVERYTHING, sid)
+        Self::new(ACCESS_ALLOWED, 0, ALL_RIGHTS, sid)
     }
 
     /// Allows everything in generic terms, for objects of any kind.
     pub(crate) fn generic_full(sid: &Sid) -> Self {
         const GENERIC_ALL: u32 = 0x1000_0000;
-        Self::new(ALLOWED, 0, GENERIC_ALL, sid)
+        Self::new(ACCESS_ALLOWED, 0, GENERIC_ALL, sid)
     }
 
     /// Whether this denies all that `other` denies, to the same identifier.
     pub(super) fn denies_all_of(&self, other: &Self) -> bool {
-        let both = [self, other].iter().all(|entry| entry.kind == DENIED);
+        let both = [self, other]
+            .iter()
+            .all(|entry| entry.kind == ACCESS_DENIED);
         let (flags, mask) = (self.flags & other.flags, self.mask & other.mask);
         both && self.sid == other.sid && flags == other.flags && mask == other.mask
     }
@@ -95,7 +97,7 @@ impl AccessEntry {
     fn decode(bytes: &[u8]) -> Option<Self> {
         let (header, sid) = bytes.split_first_chunk::<ENTRY_HEADER>()?;
         let [kind, flags, _, _, mask @ ..] = *header;
-        matches!(kind, ALLOWED | DENIED).then_some(())?;
+        matches!(kind, ACCESS_ALLOWED | ACCESS_DENIED).then_some(())?;
         Some(Self {
             kind,
             flags,
@@ -168,7 +170,8 @@ impl AccessList {
 
     /// Whether the own entries for the identifiers in `entries` are exactly these.
     pub(crate) fn has(&self, entries: &[AccessEntry]) -> bool {
-        let own = |entry: &AccessEntry| entry.flags & INHERITED == 0 && mentions(entries, entry);
+        let own =
+            |entry: &AccessEntry| entry.flags & INHERITED_FLAG == 0 && mentions(entries, entry);
         let decoded = self.0.iter().filter_map(|bytes| AccessEntry::decode(bytes));
         let present: Vec<_> = decoded.filter(own).collect();
         present.len() == entries.len() && entries.iter().all(|entry| present.contains(entry))
@@ -185,12 +188,13 @@ impl AccessList {
     /// denied, what is allowed, what is inherited.
     pub(crate) fn set(&mut self, entries: &[AccessEntry]) {
         self.0.retain(|bytes| {
-            bytes[1] & INHERITED != 0
+            bytes[1] & INHERITED_FLAG != 0
                 || AccessEntry::decode(bytes).is_none_or(|entry| !mentions(entries, &entry))
         });
         for entry in entries {
-            let is_later = |bytes: &Vec<u8>| bytes[1] & INHERITED != 0 || bytes[0] != DENIED;
-            let place = if entry.kind == DENIED {
+            let is_later =
+                |bytes: &Vec<u8>| bytes[1] & INHERITED_FLAG != 0 || bytes[0] != ACCESS_DENIED;
+            let place = if entry.kind == ACCESS_DENIED {
                 0
             } else {
                 self.0.iter().position(is_later).unwrap_or(self.0.len())
@@ -217,7 +221,7 @@ mod tests {
     fn entries_are_placed_in_the_order_of_the_system() {
         let (own, other) = (Sid::of_command(1), Sid::of_command(2));
         let inherited = AccessEntry {
-            flags: INHERITED,
+            flags: INHERITED_FLAG,
             ..AccessEntry::full(&other)
         };
         let denied = AccessEntry::fixing(&other);

@@ -48,7 +48,7 @@ const SYS_REMOVEXATTRAT: libc::c_long = 466;
 const SYS_OPEN_TREE_ATTR: libc::c_long = 467;
 const SYS_FILE_SETATTR: libc::c_long = 469;
 
-const ALWAYS: &[libc::c_long] = &[
+const ALWAYS_REFUSED_CALLS: &[libc::c_long] = &[
     // Other processes.
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -233,7 +233,7 @@ fn filter(network: NetworkMode, metadata: Metadata) -> Option<Vec<sock_filter>> 
         program.refuse_from(first, libc::ENOSYS);
     }
     program.refuse(AS_IF_MISSING.iter().copied(), libc::ENOSYS);
-    let mut refused = vec![ALWAYS, ON_THIS_ARCHITECTURE];
+    let mut refused = vec![ALWAYS_REFUSED_CALLS, ON_THIS_ARCHITECTURE];
     if network == NetworkMode::Restricted {
         refused.push(WITHOUT_NETWORK);
     }
@@ -282,9 +282,9 @@ mod tests {
     use super::program::tests::verdict;
     use super::*;
 
-    const ALLOWED: u32 = libc::SECCOMP_RET_ALLOW;
-    const REFUSED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
-    const MISSING: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+    const ALLOWED_ACTION: u32 = libc::SECCOMP_RET_ALLOW;
+    const REFUSED_ACTION: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
+    const MISSING_ACTION: u32 = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
 
     struct Filter(Vec<sock_filter>);
 
@@ -304,23 +304,23 @@ mod tests {
     fn calls_are_refused_by_number() {
         let open = Filter::new(NetworkMode::Enabled, Metadata::Changeable);
         let closed = Filter::new(NetworkMode::Restricted, Metadata::Fixed);
-        for call in ALWAYS.iter().chain(ON_THIS_ARCHITECTURE) {
-            assert_eq!(open.verdict(*call, &[]), REFUSED, "{call}");
-            assert_eq!(closed.verdict(*call, &[]), REFUSED, "{call}");
+        for call in ALWAYS_REFUSED_CALLS.iter().chain(ON_THIS_ARCHITECTURE) {
+            assert_eq!(open.verdict(*call, &[]), REFUSED_ACTION, "{call}");
+            assert_eq!(closed.verdict(*call, &[]), REFUSED_ACTION, "{call}");
         }
         for call in WITHOUT_NETWORK.iter().chain(METADATA).chain(OLD_METADATA) {
             let local = FAMILIES[0].into();
-            assert_eq!(open.verdict(*call, &[local]), ALLOWED, "{call}");
-            assert_eq!(closed.verdict(*call, &[]), REFUSED, "{call}");
+            assert_eq!(open.verdict(*call, &[local]), ALLOWED_ACTION, "{call}");
+            assert_eq!(closed.verdict(*call, &[]), REFUSED_ACTION, "{call}");
         }
         for call in AS_IF_MISSING {
-            assert_eq!(open.verdict(*call, &[]), MISSING, "{call}");
+            assert_eq!(open.verdict(*call, &[]), MISSING_ACTION, "{call}");
         }
         for call in [libc::SYS_read, libc::SYS_execve, libc::SYS_futex] {
-            assert_eq!(closed.verdict(call, &[]), ALLOWED, "{call}");
+            assert_eq!(closed.verdict(call, &[]), ALLOWED_ACTION, "{call}");
         }
         if let Some(first) = FIRST_OF_SECOND_NUMBERING {
-            assert_eq!(open.verdict(first.into(), &[]), MISSING);
+            assert_eq!(open.verdict(first.into(), &[]), MISSING_ACTION);
         }
     }
 
@@ -334,9 +334,9 @@ mod tests {
         let flags = (libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK).cast_unsigned();
         for kind in 0..16 {
             let expected = if [1, 5].contains(&kind) {
-                ALLOWED
+                ALLOWED_ACTION
             } else {
-                REFUSED
+                REFUSED_ACTION
             };
             assert_eq!(pair(libc::AF_UNIX, kind), expected, "{kind}");
             assert_eq!(
@@ -346,12 +346,12 @@ mod tests {
             );
             // The kernel ignores the upper half.
             assert_eq!(pair(libc::AF_UNIX, kind | 1 << 40), expected, "{kind}");
-            assert_eq!(pair(libc::AF_INET, kind), REFUSED);
+            assert_eq!(pair(libc::AF_INET, kind), REFUSED_ACTION);
         }
         let send = |address| filter.verdict(libc::SYS_sendto, &[0, 0, 0, 0, address]);
-        assert_eq!(send(0), ALLOWED);
+        assert_eq!(send(0), ALLOWED_ACTION);
         for address in [1, 1 << 32, 0x7fff_0000_0000, u64::MAX] {
-            assert_eq!(send(address), REFUSED, "{address:#x}");
+            assert_eq!(send(address), REFUSED_ACTION, "{address:#x}");
         }
     }
 
@@ -361,7 +361,7 @@ mod tests {
         let unknown = libc::SECCOMP_RET_ERRNO | libc::EAFNOSUPPORT.cast_unsigned();
         for family in 0..64 {
             let expected = if FAMILIES.contains(&family) {
-                ALLOWED
+                ALLOWED_ACTION
             } else {
                 unknown
             };
@@ -384,7 +384,7 @@ mod tests {
         let error = |errno: i32| libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
         for family in 0..64 {
             let expected = if OF_NAMESPACE.contains(&family) {
-                ALLOWED
+                ALLOWED_ACTION
             } else {
                 error(libc::EAFNOSUPPORT)
             };
@@ -395,15 +395,19 @@ mod tests {
             }
             let pair = filter.verdict(libc::SYS_socketpair, &[family.into(), 1]);
             let local = libc::AF_UNIX.cast_unsigned();
-            let expected = if family == local { ALLOWED } else { REFUSED };
+            let expected = if family == local {
+                ALLOWED_ACTION
+            } else {
+                REFUSED_ACTION
+            };
             assert_eq!(pair, expected, "{family}");
         }
         assert_eq!(
             filter.verdict(libc::SYS_connect, &[3, 1, 16]),
             libc::SECCOMP_RET_USER_NOTIF
         );
-        for call in ALWAYS {
-            assert_eq!(filter.verdict(*call, &[]), REFUSED, "{call}");
+        for call in ALWAYS_REFUSED_CALLS {
+            assert_eq!(filter.verdict(*call, &[]), REFUSED_ACTION, "{call}");
         }
     }
 
@@ -412,10 +416,10 @@ mod tests {
         let filter = Filter::new(NetworkMode::Enabled, Metadata::Changeable);
         let creating = [libc::O_CREAT, libc::O_TMPFILE].map(|it| u64::from(it.cast_unsigned()));
         for (mode, expected) in [
-            (0o755, ALLOWED),
-            (0o1777, ALLOWED),
-            (0o4755, REFUSED),
-            (0o2755, REFUSED),
+            (0o755, ALLOWED_ACTION),
+            (0o1777, ALLOWED_ACTION),
+            (0o4755, REFUSED_ACTION),
+            (0o2755, REFUSED_ACTION),
         ] {
             assert_eq!(filter.verdict(libc::SYS_fchmod, &[3, mode]), expected);
             assert_eq!(filter.verdict(libc::SYS_fchmodat, &[3, 0, mode]), expected);
@@ -430,15 +434,15 @@ mod tests {
             let directory = u64::from(libc::O_DIRECTORY.cast_unsigned());
             assert_eq!(
                 filter.verdict(libc::SYS_openat, &[3, 0, directory, mode]),
-                ALLOWED
+                ALLOWED_ACTION
             );
         }
         let node = |mode: u32| filter.verdict(libc::SYS_mknodat, &[3, 0, mode.into()]);
-        assert_eq!(node(libc::S_IFIFO | 0o644), ALLOWED);
-        assert_eq!(node(libc::S_IFREG | 0o644), ALLOWED);
-        assert_eq!(node(libc::S_IFSOCK | 0o644), ALLOWED);
+        assert_eq!(node(libc::S_IFIFO | 0o644), ALLOWED_ACTION);
+        assert_eq!(node(libc::S_IFREG | 0o644), ALLOWED_ACTION);
+        assert_eq!(node(libc::S_IFSOCK | 0o644), ALLOWED_ACTION);
         for mode in [libc::S_IFCHR, libc::S_IFBLK, libc::S_IFREG | 0o4000] {
-            assert_eq!(node(mode), REFUSED);
+            assert_eq!(node(mode), REFUSED_ACTION);
         }
     }
 
@@ -448,16 +452,19 @@ mod tests {
         let clone = |flags: i32| filter.verdict(libc::SYS_clone, &[flags.cast_unsigned().into()]);
         assert_eq!(
             clone(libc::CLONE_VM | libc::CLONE_THREAD | libc::SIGCHLD),
-            ALLOWED
+            ALLOWED_ACTION
         );
-        assert_eq!(clone(libc::CLONE_NEWNET), REFUSED);
-        assert_eq!(clone(libc::CLONE_NEWUSER | libc::SIGCHLD), REFUSED);
+        assert_eq!(clone(libc::CLONE_NEWNET), REFUSED_ACTION);
+        assert_eq!(clone(libc::CLONE_NEWUSER | libc::SIGCHLD), REFUSED_ACTION);
         for request in METADATA_REQUESTS {
             assert_eq!(
                 filter.verdict(libc::SYS_ioctl, &[3, request.into()]),
-                REFUSED
+                REFUSED_ACTION
             );
         }
-        assert_eq!(filter.verdict(libc::SYS_ioctl, &[3, libc::TCGETS]), ALLOWED);
+        assert_eq!(
+            filter.verdict(libc::SYS_ioctl, &[3, libc::TCGETS]),
+            ALLOWED_ACTION
+        );
     }
 }

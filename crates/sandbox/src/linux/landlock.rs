@@ -26,8 +26,8 @@ const IOCTL_DEV: u64 = 1 << 15;
 /// Creating and removing entries of all kinds: bits 4 to 12.
 const CHANGE_ENTRIES: u64 = ((1 << 13) - 1) & !((1 << 4) - 1);
 
-const READING: u64 = EXECUTE | READ_FILE | READ_DIR;
-const WRITING: u64 = WRITE_FILE | CHANGE_ENTRIES | REFER | TRUNCATE | IOCTL_DEV;
+const READ_RIGHTS: u64 = EXECUTE | READ_FILE | READ_DIR;
+const WRITE_RIGHTS: u64 = WRITE_FILE | CHANGE_ENTRIES | REFER | TRUNCATE | IOCTL_DEV;
 
 /// Access rights that apply to files other than folders.
 const OF_FILES: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
@@ -68,21 +68,27 @@ pub(super) fn restrict(
     for root in &rules.writable {
         // The path was resolved before, so a link in it now was created to escape.
         open_without_links(root, OFlags::PATH)
-            .and_then(|root| allow_open(&ruleset, &root, (READING | WRITING) & handled.files))
+            .and_then(|root| {
+                allow_open(
+                    &ruleset,
+                    &root,
+                    (READ_RIGHTS | WRITE_RIGHTS) & handled.files,
+                )
+            })
             .with_step(|| ConfineStep::LandlockRule(root.clone()))?;
     }
     if own_devices {
-        allow(Path::new("/dev"), READING | WRITING)?;
+        allow(Path::new("/dev"), READ_RIGHTS | WRITE_RIGHTS)?;
     } else {
         for device in SHARED_DEVICES {
-            allow(Path::new(device), READING | WRITING)?;
+            allow(Path::new(device), READ_RIGHTS | WRITE_RIGHTS)?;
         }
     }
     if let ReadScope::Only(readable) = &rules.read {
         for path in readable {
-            allow(path, READING)?;
+            allow(path, READ_RIGHTS)?;
         }
-        allow(Path::new("/proc"), READING)?;
+        allow(Path::new("/proc"), READ_RIGHTS)?;
     }
     allow_own_terminal(&ruleset, handled.files).with_step(|| ConfineStep::Landlock)?;
     rustix::thread::set_no_new_privs(true).with_step(|| ConfineStep::Landlock)?;
@@ -90,9 +96,9 @@ pub(super) fn restrict(
 }
 
 fn scope(read: &ReadScope, network: NetworkMode, version: u32) -> LandlockScope {
-    let mut files = WRITING;
+    let mut files = WRITE_RIGHTS;
     if *read != ReadScope::Everything {
-        files |= READING;
+        files |= READ_RIGHTS;
     }
     for (right, since) in [(REFER, 2), (TRUNCATE, 3), (IOCTL_DEV, 5)] {
         if version < since {
@@ -159,7 +165,7 @@ mod tests {
         assert_eq!((of(3).network, of(3).scoped), (0, 0));
         assert_ne!(of(4).network, 0);
         assert_eq!(of(7).scoped, SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS);
-        assert_eq!(of(7).files & READING, 0);
+        assert_eq!(of(7).files & READ_RIGHTS, 0);
     }
 
     #[test]
@@ -167,6 +173,6 @@ mod tests {
         let scope = scope(&ReadScope::Only(vec![]), NetworkMode::Enabled, 7);
         let scoped = SCOPE_ABSTRACT_SOCKETS | SCOPE_SIGNALS;
         assert_eq!((scope.network, scope.scoped), (0, scoped));
-        assert_eq!(scope.files & READING, READING);
+        assert_eq!(scope.files & READ_RIGHTS, READ_RIGHTS);
     }
 }

@@ -9,7 +9,7 @@ use super::namespaces::clone_flags;
 use super::sys;
 use crate::enforcement::{EnforcementLevels, Namespaces};
 
-const NOTHING: u8 = 0;
+const NO_SUPPORT: u8 = 0;
 const MOUNTS: u8 = 1;
 const MOUNTS_AND_PROCESSES: u8 = 2;
 
@@ -37,11 +37,11 @@ fn probe_own_network() -> bool {
 /// As [`trial`], it may only make system calls.
 fn network_trial() -> u8 {
     if super::network::try_set_up().is_err() || set_no_new_privs(true).is_err() {
-        return NOTHING;
+        return NO_SUPPORT;
     }
     match sys::install_with_listener(&super::filter::ALLOWING_ALL) {
         Ok(_) => OWN_NETWORK,
-        Err(_) => NOTHING,
+        Err(_) => NO_SUPPORT,
     }
 }
 
@@ -62,15 +62,15 @@ fn trial() -> u8 {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     let root = rustix::fs::CWD;
     if mount_change(c"/", private).is_err() {
-        return NOTHING;
+        return NO_SUPPORT;
     }
     let tree =
         rustix::mount::open_tree(root, c"/", rustix::mount::OpenTreeFlags::OPEN_TREE_CLOEXEC);
     let Ok(tree) = tree else {
-        return NOTHING;
+        return NO_SUPPORT;
     };
     if sys::set_mount_read_only(&tree, sys::MountScope::AllBelow).is_err() {
-        return NOTHING;
+        return NO_SUPPORT;
     }
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC | MountFlags::RDONLY;
     let first = rustix::process::getpid() == rustix::process::Pid::INIT;

@@ -20,10 +20,10 @@ use crate::access::list::AccessEntry;
 
 /// Tells placeholders from other empty folders, such as those of git, which are only hidden.
 const ATTRIBUTES: u32 = FILE_ATTRIBUTE_HIDDEN | FILE_ATTRIBUTE_SYSTEM;
-const SHARED: u32 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
+const SHARE_MODE: u32 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 
 /// The placeholders of this process and how many commands need each.
-static HELD: Mutex<BTreeMap<PathBuf, (File, usize)>> = Mutex::new(BTreeMap::new());
+static HELD_FOLDERS: Mutex<BTreeMap<PathBuf, (File, usize)>> = Mutex::new(BTreeMap::new());
 
 /// A placeholder that a command needs.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(super) struct Placeholder(PathBuf);
 impl Placeholder {
     /// Places an empty folder at `path`, or uses the one that is there.
     pub(super) fn hold(path: &Path, entries: &[AccessEntry]) -> io::Result<Self> {
-        let mut held = HELD.lock();
+        let mut held = HELD_FOLDERS.lock();
         if let Some((_, count)) = held.get_mut(path) {
             *count += 1;
             return Ok(Self(path.to_path_buf()));
@@ -45,7 +45,7 @@ impl Placeholder {
         security::set_entries(path, entries)?;
         // What somebody else made meanwhile is protected, and stays.
         if is_placeholder_at(path) {
-            let handle = open(path, SHARED)?;
+            let handle = open(path, SHARE_MODE)?;
             held.insert(path.to_path_buf(), (handle, 1));
         }
         Ok(Self(path.to_path_buf()))
@@ -54,7 +54,7 @@ impl Placeholder {
 
 impl Drop for Placeholder {
     fn drop(&mut self) {
-        let mut held = HELD.lock();
+        let mut held = HELD_FOLDERS.lock();
         if let Some((_, count)) = held.get_mut(&self.0) {
             *count -= 1;
             if *count == 0 {

@@ -8,8 +8,8 @@ use codex_config::schema::{McpServer, McpTransport};
 use codex_mcp_client::McpAuthorization;
 use serde_json::{Value, json};
 
-const NOTHING: &str = "-";
-const HIDDEN: &str = "*****";
+const NO_VALUE: &str = "-";
+const HIDDEN_VALUE: &str = "*****";
 
 /// A server to be shown.
 pub(super) struct ServerEntry<'a> {
@@ -58,7 +58,9 @@ fn transport(transport: &McpTransport) -> Value {
     let some = |map: &BTreeMap<String, String>| (!map.is_empty()).then(|| map.clone());
     // The values may be secrets, and output may be stored or shown. The configuration file has them.
     let hidden = |map: &BTreeMap<String, String>| {
-        let hidden = map.keys().map(|name| (name.clone(), HIDDEN.to_owned()));
+        let hidden = map
+            .keys()
+            .map(|name| (name.clone(), HIDDEN_VALUE.to_owned()));
         some(&hidden.collect())
     };
     match transport {
@@ -114,7 +116,7 @@ pub(super) fn as_tables(entries: &[ServerEntry<'_>]) -> String {
                 command.clone(),
                 or_nothing(args.join(" ")),
                 variables(env, env_vars),
-                cwd.clone().unwrap_or_else(|| NOTHING.to_owned()),
+                cwd.clone().unwrap_or_else(|| NO_VALUE.to_owned()),
                 status,
                 authorization,
             ]),
@@ -261,7 +263,7 @@ fn authorization(authorization: Option<McpAuthorization>) -> String {
         Some(McpAuthorization::NotLoggedIn) => "Not logged in",
         Some(McpAuthorization::BearerToken) => "Bearer token",
         Some(McpAuthorization::Login) => "OAuth",
-        None => NOTHING,
+        None => NO_VALUE,
     }
     .to_owned()
 }
@@ -269,13 +271,13 @@ fn authorization(authorization: Option<McpAuthorization>) -> String {
 /// The names of variables without their values.
 fn variables(set: &BTreeMap<String, String>, inherited: &[String]) -> String {
     let names = set.keys().chain(inherited);
-    let hidden: Vec<_> = names.map(|name| format!("{name}={HIDDEN}")).collect();
+    let hidden: Vec<_> = names.map(|name| format!("{name}={HIDDEN_VALUE}")).collect();
     or_nothing(hidden.join(", "))
 }
 
 fn or_nothing(text: String) -> String {
     if text.is_empty() {
-        NOTHING.to_owned()
+        NO_VALUE.to_owned()
     } else {
         text
     }

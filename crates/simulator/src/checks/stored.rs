@@ -85,7 +85,7 @@ fn before_full_disk(entries: &[RecordEntry]) -> Vec<RecordEntry> {
 }
 
 /// The requests whose changes are on the disk when they are replied to.
-const SYNCHRONISED: [&str; 6] = [
+const SYNCHRONISED_KINDS: [&str; 6] = [
     "config/value/write",
     "thread/archive",
     "thread/goal/set",
@@ -113,7 +113,7 @@ fn before_power_cuts(entries: &[RecordEntry]) -> Vec<RecordEntry> {
         } else if entry.kind == RecordKind::Received {
             let replied = requests.get(&key).filter(|_| method.is_none());
             let is_synchronised =
-                replied.is_some_and(|method| SYNCHRONISED.contains(&method.as_str()));
+                replied.is_some_and(|method| SYNCHRONISED_KINDS.contains(&method.as_str()));
             let cut = cuts.iter().find(|cut| entry.at <= **cut);
             let is_late = cut.is_some_and(|cut| cut - entry.at < SYNCHRONISED_AFTER);
             if is_late && !is_synchronised {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::functions::{refuse, time_of_day};
 use super::power;
 use super::random::SeededRandom;
-use super::scheduler::{self, BEGIN, Ending};
+use super::scheduler::{self, BEGIN_TIME, Ending};
 use super::system_call::system_call;
 
 const BILLION: u64 = 1_000_000_000;
@@ -21,7 +21,7 @@ struct Observed(UnsafeCell<BTreeMap<(u64, u64), (u64, u64)>>);
 // SAFETY: only the running thread uses it.
 unsafe impl Sync for Observed {}
 
-static OBSERVED: Observed = Observed(UnsafeCell::new(BTreeMap::new()));
+static OBSERVED_FILES: Observed = Observed(UnsafeCell::new(BTreeMap::new()));
 
 /// The device of the files of the machine. Others may change, but not for the simulation.
 static DEVICE: AtomicU64 = AtomicU64::new(0);
@@ -212,12 +212,12 @@ pub(super) fn with_simulated_times(facts: &mut libc::statx) {
     let seconds = u64::try_from(facts.stx_mtime.tv_sec).unwrap_or_default();
     let device = device_of(facts);
     if device != DEVICE.load(Ordering::Relaxed) {
-        facts.stx_mtime.tv_sec = i64::try_from(BEGIN).unwrap_or(i64::MAX);
+        facts.stx_mtime.tv_sec = i64::try_from(BEGIN_TIME).unwrap_or(i64::MAX);
         facts.stx_mtime.tv_nsec = 0;
-    } else if seconds < BEGIN {
+    } else if seconds < BEGIN_TIME {
         let real = seconds * BILLION + u64::from(facts.stx_mtime.tv_nsec);
         // SAFETY: only the running thread is here, and nothing below exchanges threads.
-        let observed = unsafe { &mut *OBSERVED.0.get() };
+        let observed = unsafe { &mut *OBSERVED_FILES.0.get() };
         let key = (device, facts.stx_ino);
         let time = match observed.get(&key) {
             Some((known, time)) if *known == real => *time,

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::OnceLock;
 
 use super::files;
-use super::scheduler::{self, BEGIN, Waiting};
+use super::scheduler::{self, BEGIN_TIME, Waiting};
 use super::system_call::{set_errno, system_call, with_errno};
 
 const BILLION: u64 = 1_000_000_000;
@@ -55,7 +55,7 @@ fn time_of(nanoseconds: u64) -> libc::timespec {
 
 /// The time of day, in nanoseconds.
 pub(super) fn time_of_day() -> u64 {
-    BEGIN * BILLION + scheduler::now()
+    BEGIN_TIME * BILLION + scheduler::now()
 }
 
 fn is_time_of_day(clock: c_int) -> bool {
@@ -159,7 +159,7 @@ unsafe extern "C" fn clock_nanosleep(
     let mut wanted = nanoseconds(unsafe { *time });
     if flags & libc::TIMER_ABSTIME != 0 {
         let begin = if is_time_of_day(clock) {
-            BEGIN * BILLION
+            BEGIN_TIME * BILLION
         } else {
             0
         };
@@ -325,7 +325,7 @@ unsafe extern "C" fn pthread_create(
     routine: extern "C" fn(*mut c_void) -> *mut c_void,
     argument: *mut c_void,
 ) -> c_int {
-    static ORIGINAL: OnceLock<usize> = OnceLock::new();
+    static ORIGINAL_FUNCTION: OnceLock<usize> = OnceLock::new();
     type Create = unsafe extern "C" fn(
         *mut libc::pthread_t,
         *const libc::pthread_attr_t,
@@ -333,7 +333,8 @@ unsafe extern "C" fn pthread_create(
         *mut c_void,
     ) -> c_int;
     // SAFETY: the function of this name has this type.
-    let create: Create = unsafe { std::mem::transmute(original(c"pthread_create", &ORIGINAL)) };
+    let create: Create =
+        unsafe { std::mem::transmute(original(c"pthread_create", &ORIGINAL_FUNCTION)) };
     if !scheduler::is_simulated() {
         // SAFETY: as for the caller.
         return unsafe { create(handle, attributes, routine, argument) };
@@ -380,10 +381,10 @@ fn end_key() -> libc::pthread_key_t {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_join(handle: libc::pthread_t, result: *mut *mut c_void) -> c_int {
-    static ORIGINAL: OnceLock<usize> = OnceLock::new();
+    static ORIGINAL_FUNCTION: OnceLock<usize> = OnceLock::new();
     type Join = unsafe extern "C" fn(libc::pthread_t, *mut *mut c_void) -> c_int;
     // SAFETY: the function of this name has this type.
-    let join: Join = unsafe { std::mem::transmute(original(c"pthread_join", &ORIGINAL)) };
+    let join: Join = unsafe { std::mem::transmute(original(c"pthread_join", &ORIGINAL_FUNCTION)) };
     if scheduler::is_simulated()
         && let Some(thread) = scheduler::thread_with(handle)
     {
@@ -397,12 +398,13 @@ unsafe extern "C" fn pthread_join(handle: libc::pthread_t, result: *mut *mut c_v
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_mutex_lock(mutex: *mut libc::pthread_mutex_t) -> c_int {
-    static ORIGINAL: OnceLock<usize> = OnceLock::new();
+    static ORIGINAL_FUNCTION: OnceLock<usize> = OnceLock::new();
     type Lock = unsafe extern "C" fn(*mut libc::pthread_mutex_t) -> c_int;
     if !scheduler::is_simulated() {
         // SAFETY: the function of this name has this type; otherwise as for the caller.
         return unsafe {
-            let lock: Lock = std::mem::transmute(original(c"pthread_mutex_lock", &ORIGINAL));
+            let lock: Lock =
+                std::mem::transmute(original(c"pthread_mutex_lock", &ORIGINAL_FUNCTION));
             lock(mutex)
         };
     }
@@ -422,11 +424,12 @@ unsafe extern "C" fn pthread_mutex_lock(mutex: *mut libc::pthread_mutex_t) -> c_
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut libc::pthread_mutex_t) -> c_int {
-    static ORIGINAL: OnceLock<usize> = OnceLock::new();
+    static ORIGINAL_FUNCTION: OnceLock<usize> = OnceLock::new();
     type Unlock = unsafe extern "C" fn(*mut libc::pthread_mutex_t) -> c_int;
     // SAFETY: the function of this name has this type; otherwise as for the caller.
     let result = unsafe {
-        let unlock: Unlock = std::mem::transmute(original(c"pthread_mutex_unlock", &ORIGINAL));
+        let unlock: Unlock =
+            std::mem::transmute(original(c"pthread_mutex_unlock", &ORIGINAL_FUNCTION));
         unlock(mutex)
     };
     if scheduler::is_simulated() {
@@ -486,14 +489,14 @@ extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn fork() -> libc::pid_t {
-    static ORIGINAL: OnceLock<usize> = OnceLock::new();
+    static ORIGINAL_FUNCTION: OnceLock<usize> = OnceLock::new();
     if scheduler::is_simulated() {
         return refuse(libc::EAGAIN);
     }
     // SAFETY: the function of this name has this type.
     unsafe {
         let fork: extern "C" fn() -> libc::pid_t =
-            std::mem::transmute(original(c"fork", &ORIGINAL));
+            std::mem::transmute(original(c"fork", &ORIGINAL_FUNCTION));
         fork()
     }
 }
@@ -516,13 +519,13 @@ unsafe extern "C" fn posix_spawnp(
     arguments: *const *const c_char,
     environment: *const *const c_char,
 ) -> c_int {
-    static ORIGINAL: OnceLock<usize> = OnceLock::new();
+    static ORIGINAL_FUNCTION: OnceLock<usize> = OnceLock::new();
     if scheduler::is_simulated() {
         return libc::ENOENT;
     }
     // SAFETY: the function of this name has this type; otherwise as for the caller.
     unsafe {
-        let spawn: Spawn = std::mem::transmute(original(c"posix_spawnp", &ORIGINAL));
+        let spawn: Spawn = std::mem::transmute(original(c"posix_spawnp", &ORIGINAL_FUNCTION));
         spawn(process, file, actions, attributes, arguments, environment)
     }
 }
@@ -534,7 +537,7 @@ unsafe fn path(path: *const c_char) -> &'static std::path::Path {
     std::path::Path::new(std::ffi::OsStr::from_bytes(text.to_bytes()))
 }
 
-const HERE: usize = libc::AT_FDCWD as usize;
+const CURRENT_FOLDER: usize = libc::AT_FDCWD as usize;
 
 /// Variadic in the C library. Its arguments come in the same registers.
 #[unsafe(no_mangle)]
@@ -689,28 +692,42 @@ unsafe fn entry_effect(names: &[*const c_char], number: c_long, arguments: [usiz
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
-    let arguments = [HERE, from as usize, HERE, to as usize, 0, 0];
+    let arguments = [
+        CURRENT_FOLDER,
+        from as usize,
+        CURRENT_FOLDER,
+        to as usize,
+        0,
+        0,
+    ];
     // SAFETY: as for the caller.
     unsafe { entry_effect(&[from, to], libc::SYS_renameat2, arguments) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn unlink(name: *const c_char) -> c_int {
-    let arguments = [HERE, name as usize, 0, 0, 0, 0];
+    let arguments = [CURRENT_FOLDER, name as usize, 0, 0, 0, 0];
     // SAFETY: as for the caller.
     unsafe { entry_effect(&[name], libc::SYS_unlinkat, arguments) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn rmdir(name: *const c_char) -> c_int {
-    let arguments = [HERE, name as usize, libc::AT_REMOVEDIR as usize, 0, 0, 0];
+    let arguments = [
+        CURRENT_FOLDER,
+        name as usize,
+        libc::AT_REMOVEDIR as usize,
+        0,
+        0,
+        0,
+    ];
     // SAFETY: as for the caller.
     unsafe { entry_effect(&[name], libc::SYS_unlinkat, arguments) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mkdir(name: *const c_char, mode: libc::mode_t) -> c_int {
-    let arguments = [HERE, name as usize, mode as usize, 0, 0, 0];
+    let arguments = [CURRENT_FOLDER, name as usize, mode as usize, 0, 0, 0];
     if !scheduler::is_simulated() {
         return call(libc::SYS_mkdirat, arguments) as c_int;
     }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use super::system_call::system_call;
 
 /// Nothing will ever happen in a process by itself.
-const NEVER: u64 = u64::MAX;
+const NEVER_TIME: u64 = u64::MAX;
 
 /// What two processes share.
 #[repr(C)]
@@ -97,13 +97,13 @@ impl PeerProcess {
         let other = 1 - self.number;
         let has_ended = self.shared.ended[other].load(Ordering::SeqCst) != 0;
         let next = self.shared.next[other].load(Ordering::SeqCst);
-        (!has_ended && next != NEVER).then_some(next)
+        (!has_ended && next != NEVER_TIME).then_some(next)
     }
 
     /// Lets the other process go on, until it gives the turn back. This one can go on at `next`. Returns the time.
     pub(super) fn hand_over(self, now: u64, next: Option<u64>) -> u64 {
         self.note_time(now);
-        self.shared.next[self.number].store(next.unwrap_or(NEVER), Ordering::SeqCst);
+        self.shared.next[self.number].store(next.unwrap_or(NEVER_TIME), Ordering::SeqCst);
         self.shared.give(1 - self.number);
         self.begin()
     }

@@ -46,26 +46,26 @@ struct Synchronised(UnsafeCell<Option<(PathBuf, Disk)>>);
 // SAFETY: only the running thread uses it.
 unsafe impl Sync for Synchronised {}
 
-static SYNCHRONISED: Synchronised = Synchronised(UnsafeCell::new(None));
+static SYNCHRONISED_FILES: Synchronised = Synchronised(UnsafeCell::new(None));
 
 /// Everything below `folder` is on the disk. From here on it is noted what is synchronised.
 pub(super) fn begin(folder: &Path) -> io::Result<()> {
     let disk = Disk::read(folder)?;
     // SAFETY: there is no other simulated thread.
-    unsafe { *SYNCHRONISED.0.get() = Some((folder.to_owned(), disk)) };
+    unsafe { *SYNCHRONISED_FILES.0.get() = Some((folder.to_owned(), disk)) };
     Ok(())
 }
 
 /// Whether the process ends with a power cut.
 pub(super) fn is_noted() -> bool {
     // SAFETY: only the running thread uses it.
-    unsafe { (*SYNCHRONISED.0.get()).is_some() }
+    unsafe { (*SYNCHRONISED_FILES.0.get()).is_some() }
 }
 
 /// An open file or folder is synchronised.
 pub(super) fn synchronise(file: i32) {
     // SAFETY: only the running thread is here, and nothing below exchanges threads.
-    let Some((folder, disk)) = (unsafe { (*SYNCHRONISED.0.get()).as_mut() }) else {
+    let Some((folder, disk)) = (unsafe { (*SYNCHRONISED_FILES.0.get()).as_mut() }) else {
         return;
     };
     let Ok(path) = fs::read_link(format!("/proc/self/fd/{file}")) else {
@@ -83,7 +83,7 @@ pub(super) fn synchronise(file: i32) {
 /// The power is cut: replaces the files by what is found afterwards.
 pub(super) fn cut(random: &mut SeededRandom) {
     // SAFETY: only the running thread is here, and nothing below exchanges threads.
-    let Some((folder, old)) = (unsafe { (*SYNCHRONISED.0.get()).take() }) else {
+    let Some((folder, old)) = (unsafe { (*SYNCHRONISED_FILES.0.get()).take() }) else {
         return;
     };
     let Ok(new) = Disk::read(&folder) else {

@@ -12,13 +12,13 @@ use super::random::SeededRandom;
 use super::system_call::system_call;
 
 /// The time of day at which every simulation begins, in seconds.
-pub(super) const BEGIN: u64 = 2_000_000_000;
+pub(super) const BEGIN_TIME: u64 = 2_000_000_000;
 
 /// Above this number of steps the process is taken for one that gets nowhere.
 const MAX_STEPS: u64 = 30_000_000;
 
 /// Nanoseconds that a look at the clock takes.
-const LOOK: u64 = 1_000;
+const CLOCK_READ_TIME: u64 = 1_000;
 
 /// Why a simulated process has ended by itself. The number is its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,18 +100,18 @@ struct Shared(UnsafeCell<Option<Scheduler>>);
 // SAFETY: only the thread whose turn it is accesses the value, and turns are handed over with atomic words.
 unsafe impl Sync for Shared {}
 
-static SHARED: Shared = Shared(UnsafeCell::new(None));
+static SHARED_SCHEDULER: Shared = Shared(UnsafeCell::new(None));
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
 const NO_THREAD: usize = usize::MAX;
 
 thread_local! {
-    static CURRENT: Cell<usize> = const { Cell::new(NO_THREAD) };
+    static CURRENT_THREAD: Cell<usize> = const { Cell::new(NO_THREAD) };
 }
 
 /// Whether the calling thread is a simulated one.
 pub(super) fn is_simulated() -> bool {
-    IS_ON.load(Ordering::Relaxed) && CURRENT.with(Cell::get) != NO_THREAD
+    IS_ON.load(Ordering::Relaxed) && CURRENT_THREAD.with(Cell::get) != NO_THREAD
 }
 
 /// The scheduler, for a simulated thread.
@@ -119,7 +119,7 @@ fn shared() -> &'static mut Scheduler {
     // SAFETY: only the running thread calls this, and it keeps no reference when it hands its turn over.
     #[expect(clippy::expect_used, reason = "set before any thread is simulated")]
     unsafe {
-        (*SHARED.0.get())
+        (*SHARED_SCHEDULER.0.get())
             .as_mut()
             .expect("the simulation has begun")
     }
@@ -144,9 +144,9 @@ pub(super) fn begin(seed: u64, now: u64, kill: Option<PlannedKill>) {
         at_kill: |_| {},
     };
     // SAFETY: there is no other simulated thread.
-    unsafe { *SHARED.0.get() = Some(scheduler) };
+    unsafe { *SHARED_SCHEDULER.0.get() = Some(scheduler) };
     let first = add_thread();
-    CURRENT.with(|current| current.set(first));
+    CURRENT_THREAD.with(|current| current.set(first));
     IS_ON.store(true, Ordering::SeqCst);
 }
 
@@ -158,7 +158,7 @@ pub(super) fn with_scheduler<T>(use_it: impl FnOnce(&mut Scheduler) -> T) -> T {
 /// Nanoseconds since the begin. Looking takes a little time.
 pub(super) fn now() -> u64 {
     let scheduler = shared();
-    scheduler.now += LOOK;
+    scheduler.now += CLOCK_READ_TIME;
     scheduler.now
 }
 
@@ -190,7 +190,7 @@ pub(super) fn thread_with(handle: u64) -> Option<usize> {
 
 /// The first call of an added thread: waits for its turn.
 pub(super) fn enter(thread: usize, turn: &AtomicU32) {
-    CURRENT.with(|current| current.set(thread));
+    CURRENT_THREAD.with(|current| current.set(thread));
     await_turn(turn);
 }
 
@@ -203,7 +203,7 @@ pub(super) fn turn_of(thread: usize) -> &'static AtomicU32 {
 
 /// The running thread has ended. The caller must not call anything simulated afterwards.
 pub(super) fn leave() {
-    let current = CURRENT.with(|current| current.replace(NO_THREAD));
+    let current = CURRENT_THREAD.with(|current| current.replace(NO_THREAD));
     let scheduler = shared();
     for thread in &mut scheduler.threads {
         if thread.waiting == (Waiting::End { thread: current }) {
@@ -217,7 +217,7 @@ pub(super) fn leave() {
 
 /// Whatever the calling thread does from here on is not simulated. No other thread runs any more.
 pub(super) fn stop() {
-    CURRENT.with(|current| current.set(NO_THREAD));
+    CURRENT_THREAD.with(|current| current.set(NO_THREAD));
 }
 
 /// Whether a thread has ended.
@@ -227,7 +227,7 @@ pub(super) fn is_over(thread: usize) -> bool {
 
 /// Waits. Returns false if the deadline came first.
 pub(super) fn wait(waiting: Waiting, deadline: Option<u64>) -> bool {
-    let current = CURRENT.with(Cell::get);
+    let current = CURRENT_THREAD.with(Cell::get);
     let thread = &mut shared().threads[current];
     thread.waiting = waiting;
     thread.deadline = deadline;
@@ -240,13 +240,13 @@ pub(super) fn wait(waiting: Waiting, deadline: Option<u64>) -> bool {
 pub(super) fn may_exchange() {
     let scheduler = shared();
     if scheduler.random.below(scheduler.exchange) == 0 {
-        exchange(CURRENT.with(Cell::get));
+        exchange(CURRENT_THREAD.with(Cell::get));
     }
 }
 
 /// Lets any thread run.
 pub(super) fn pass() {
-    exchange(CURRENT.with(Cell::get));
+    exchange(CURRENT_THREAD.with(Cell::get));
 }
 
 /// Lets up to `count` of those who wait run.
@@ -374,7 +374,7 @@ impl SeededRandom {
 /// Ends the process at once.
 pub(super) fn end_process(ending: Ending) -> ! {
     // SAFETY: only the running thread calls this.
-    if let Some(scheduler) = unsafe { (*SHARED.0.get()).as_ref() }
+    if let Some(scheduler) = unsafe { (*SHARED_SCHEDULER.0.get()).as_ref() }
         && let Some(peer) = scheduler.peer
     {
         peer.note_time(scheduler.now);

@@ -7,7 +7,7 @@ use super::{AgentComparison, RunComparison, RunStep, StepPair};
 const STYLE: &str = include_str!("page.css");
 
 /// This many equal steps around a difference are not folded away.
-const AROUND: usize = 2;
+const CONTEXT_STEPS: usize = 2;
 
 /// Writes the page. `names` are those of the runs.
 ///
@@ -43,7 +43,7 @@ pub fn write_diff_page(
             "<div class=\"names\"><div>A: {left}</div><div>B: {right}</div></div>"
         )?;
         for rows in sections(&agent.rows) {
-            if rows.iter().all(|row| row.is_same) && rows.len() > AROUND {
+            if rows.iter().all(|row| row.is_same) && rows.len() > CONTEXT_STEPS {
                 write!(
                     out,
                     "<details><summary>{} equal steps</summary>",
@@ -73,7 +73,7 @@ fn has_differences(agent: &AgentComparison) -> bool {
 fn sections(rows: &[StepPair]) -> impl Iterator<Item = &[StepPair]> {
     let is_near: Vec<bool> = (0..rows.len())
         .map(|at| {
-            let around = at.saturating_sub(AROUND)..rows.len().min(at + AROUND + 1);
+            let around = at.saturating_sub(CONTEXT_STEPS)..rows.len().min(at + CONTEXT_STEPS + 1);
             rows[around].iter().any(|row| !row.is_same)
         })
         .collect();

@@ -9,7 +9,7 @@ static WORKING_FOLDER: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"<cwd>([^<]+)</cwd>").ok());
 
 /// Temporary folders and homes, up to their own name.
-static OTHERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static OTHER_PLACES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?:/private)?(?:/var/folders/[\w+]+/[\w+]+/T|/var/tmp|/tmp)/[\w.+-]+|/(?:home|Users)/[\w.-]+|/root\b(?:/)").ok()
 });
 
@@ -43,7 +43,7 @@ impl OwnPlaces {
                 text = text.replace(folder.as_str(), "(working folder)");
             }
         }
-        match &*OTHERS {
+        match &*OTHER_PLACES {
             Some(others) if others.is_match(&text) => {
                 others.replace_all(&text, "(own folder)").into_owned()
             }

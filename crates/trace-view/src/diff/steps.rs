@@ -15,7 +15,7 @@ use super::places::OwnPlaces;
 use crate::timeline::tool_name;
 
 /// What differs from run to run.
-static VOLATILE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+static VOLATILE_PATTERN: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
         r"|chunk id: [0-9a-f]+|wall time: [0-9.]+ seconds|with session id [0-9]+",
@@ -67,7 +67,7 @@ struct Steps<'t> {
 impl Steps<'_> {
     fn add(&mut self, seq: u64, what: String, text: &str) {
         let text = self.places.replace(text);
-        let text = match &*VOLATILE {
+        let text = match &*VOLATILE_PATTERN {
             Some(volatile) => volatile.replace_all(&text, "…").into_owned(),
             None => text,
         };

@@ -102,7 +102,7 @@ pub(super) fn writes(command: &CommandFacts, file: &str) -> bool {
             || (["cp", "mv", "install"].contains(&program) && text.trim_end().ends_with(file))
             || text.contains("sed -i")
     });
-    const SAID: [&str; 6] = [
+    const WRITING_WORDS: [&str; 6] = [
         "wrote",
         "written",
         "imported",
@@ -112,7 +112,7 @@ pub(super) fn writes(command: &CommandFacts, file: &str) -> bool {
     ];
     let by_output = command.output.lines().any(|line| {
         let low = line.to_lowercase();
-        line.contains(file) && SAID.iter().any(|word| low.contains(word))
+        line.contains(file) && WRITING_WORDS.iter().any(|word| low.contains(word))
     });
     by_words || by_output
 }

@@ -11,7 +11,7 @@ use super::words::{CLAIM, CUT, DENIAL, FAILURES, IMPORTANT, matches, short};
 const LOOP: usize = 4;
 
 /// Commands whose exit code says what they found, not that they failed.
-const ASKING: [&str; 9] = [
+const RESULT_CODE_COMMANDS: [&str; 9] = [
     "grep", "rg", "test", "[", "diff", "cmp", "which", "ls", "git diff",
 ];
 
@@ -196,7 +196,9 @@ fn claims(facts: &SessionFacts<'_>) -> Vec<Finding> {
 
 fn is_test(command: &CommandFacts) -> bool {
     let text = command.text.trim_start();
-    !ASKING.iter().any(|asking| text.starts_with(asking))
+    !RESULT_CODE_COMMANDS
+        .iter()
+        .any(|asking| text.starts_with(asking))
 }
 
 fn has_failed(command: &CommandFacts) -> bool {

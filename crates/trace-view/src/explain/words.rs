@@ -47,7 +47,7 @@ pub(super) fn matches(pattern: &LazyLock<Option<Regex>>, text: &str) -> bool {
 }
 
 /// Words of rules that say nothing about what they are about.
-const COMMON: [&str; 40] = [
+const COMMON_WORDS: [&str; 40] = [
     "never",
     "always",
     "must",
@@ -98,7 +98,7 @@ pub(super) fn subjects(text: &str) -> Vec<String> {
             .to_lowercase()
     });
     let mut subjects: Vec<String> = words
-        .filter(|word| word.chars().count() >= 4 && !COMMON.contains(&word.as_str()))
+        .filter(|word| word.chars().count() >= 4 && !COMMON_WORDS.contains(&word.as_str()))
         .collect();
     subjects.sort();
     subjects.dedup();

@@ -295,10 +295,15 @@ fn each_line(
     file: &Path,
     mut act: impl FnMut(&str) -> io::Result<()>,
 ) -> io::Result<()> {
-    const LONGEST: u64 = 1 << 30;
+    const MAX_FILE_BYTES: u64 = 1 << 30;
     let mut file = BufReader::new(bundle.read(file)?);
     let mut line = Vec::new();
-    while file.by_ref().take(LONGEST).read_until(b'\n', &mut line)? > 0 {
+    while file
+        .by_ref()
+        .take(MAX_FILE_BYTES)
+        .read_until(b'\n', &mut line)?
+        > 0
+    {
         act(&String::from_utf8_lossy(&line))?;
         line.clear();
     }

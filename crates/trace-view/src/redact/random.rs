@@ -18,7 +18,7 @@ const CHANGES_WITH_TWO_DIGITS: f64 = 0.55;
 const CHANGES_WITH_MORE: f64 = 0.45;
 
 /// A longer value is data: an image, an encrypted text.
-const LONGEST: usize = 160;
+const MAX_TOKEN_CHARS: usize = 160;
 
 static CANDIDATES: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r"[A-Za-z0-9+/_-]{20,}={0,2}").ok());
@@ -52,7 +52,7 @@ fn is_random(value: &str) -> bool {
         2 => CHANGES_WITH_TWO_DIGITS,
         _ => CHANGES_WITH_MORE,
     };
-    value.len() <= LONGEST
+    value.len() <= MAX_TOKEN_CHARS
         && changes(value) >= least_changes
         && count(u8::is_ascii_lowercase) >= 2
         && count(u8::is_ascii_uppercase) >= 2

@@ -14,8 +14,8 @@ use serde::Deserialize;
 use super::random::entropy;
 
 /// A rule is tried on so many bytes before its keyword and after it.
-const BEFORE: usize = 200;
-const AFTER: usize = 2000;
+const BYTES_BEFORE: usize = 200;
+const BYTES_AFTER: usize = 2000;
 
 /// A compiled rule may take so many bytes.
 const MAX_COMPILED: usize = 64 << 20;
@@ -81,8 +81,8 @@ impl Rules {
             if keyword.end() <= tried[rule] {
                 continue;
             }
-            let start = text.floor_char_boundary(keyword.start().saturating_sub(BEFORE));
-            let end = text.ceil_char_boundary((keyword.end() + AFTER).min(text.len()));
+            let start = text.floor_char_boundary(keyword.start().saturating_sub(BYTES_BEFORE));
+            let end = text.ceil_char_boundary((keyword.end() + BYTES_AFTER).min(text.len()));
             tried[rule] = end;
             self.rules[rule].find(&text[start..end], start, &mut found);
         }

@@ -17,7 +17,7 @@ use super::random::{self, entropy};
 use super::rules;
 
 /// A value of fewer characters is no key.
-const SHORTEST: usize = 8;
+const MIN_SECRET_CHARS: usize = 8;
 
 /// Bits for each character, from which on the value of a key looks random.
 const RANDOM: f64 = 3.0;
@@ -29,7 +29,7 @@ const LONGEST_VALUE: usize = 512;
 const LEAST_BEGINNING: usize = 6;
 
 /// Keys of texts that look random and are none of the session's own secrets.
-const SEALED: [&str; 4] = ["encrypted_content", "signature", "image_url", "result"];
+const SEALED_MEMBERS: [&str; 4] = ["encrypted_content", "signature", "image_url", "result"];
 
 /// What the log cuts after some characters, with dots where it did.
 const PREVIEWS: [&str; 3] = ["input_preview", "output_preview", "message_preview"];
@@ -198,7 +198,7 @@ fn find(key: Key<'_>, string: &str) -> Vec<Range<usize>> {
         Key::Of { key, .. } => key,
         Key::Itself { .. } => "",
     };
-    if SEALED.contains(&name) && !string.contains(' ') {
+    if SEALED_MEMBERS.contains(&name) && !string.contains(' ') {
         return ranges;
     }
     by_form(string, &mut ranges);
@@ -277,7 +277,7 @@ fn merged(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 /// Whether a secret can be looked for everywhere: a password that is a word would be found in all prose.
 fn is_distinctive(secret: &str) -> bool {
     let has = |is_in: fn(&char) -> bool| secret.chars().any(|char| is_in(&char));
-    secret.len() >= SHORTEST
+    secret.len() >= MIN_SECRET_CHARS
         && has(char::is_ascii_digit)
         && has(char::is_ascii_alphabetic)
         && entropy(secret) >= RANDOM
@@ -287,7 +287,7 @@ fn is_distinctive(secret: &str) -> bool {
 pub(super) fn is_secret_variable(name: &str, value: &str) -> bool {
     let is_named = KEY_NAMES.as_ref().is_some_and(|names| names.is_match(name))
         || name.to_ascii_uppercase().ends_with("_KEY");
-    is_named && value.len() >= SHORTEST && !value.starts_with('/')
+    is_named && value.len() >= MIN_SECRET_CHARS && !value.starts_with('/')
 }
 
 /// Passwords need not look random; everything else that a key's name gives away does.
@@ -304,7 +304,7 @@ fn is_secret_value(key: &str, value: &str) -> bool {
     if is_password {
         value.len() >= 4
     } else {
-        value.len() >= SHORTEST && !value.contains(' ') && entropy(value) >= RANDOM
+        value.len() >= MIN_SECRET_CHARS && !value.contains(' ') && entropy(value) >= RANDOM
     }
 }
 

@@ -53,7 +53,7 @@ fn shape(trace: &RolloutTrace) -> [usize; 9] {
     ]
 }
 
-const PLANTED: [&str; 8] = [
+const PLANTED_SECRETS: [&str; 8] = [
     "sk-proj-Zq81kdPPaw0283hdkQ",
     "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
     "AKIAIOSFODNN7EXAMPLE",
@@ -66,7 +66,7 @@ const PLANTED: [&str; 8] = [
 
 /// One text with every planted secret, as it may stand in a command or its output.
 fn planted() -> String {
-    let [openai, github, amazon, slack, web, named, password, person] = PLANTED;
+    let [openai, github, amazon, slack, web, named, password, person] = PLANTED_SECRETS;
     format!(
         "curl -H 'Authorization: Bearer {openai}' {github} {amazon} {slack} {web} \
          CLIENT_SECRET={named} password: {password} /home/{person}/work C:\\Users\\{person}\\x"
@@ -79,7 +79,7 @@ fn planted_secrets_are_gone_and_the_copy_reduces() {
     let escaped = serde_json::to_string(&planted()).unwrap();
     bundle.set_model(escaped.trim_matches('"'));
     let copy = Copy::redacted(&bundle, Text::Keep);
-    for secret in PLANTED {
+    for secret in PLANTED_SECRETS {
         assert!(!copy.contains(secret), "{secret}");
     }
     assert!(copy.done.secrets >= 7, "{:?}", copy.done);

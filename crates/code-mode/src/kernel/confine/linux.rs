@@ -29,7 +29,10 @@ pub(super) fn close_range(first: i32, last: i32) -> bool {
 fn filter() -> Option<seccompiler::BpfProgram> {
     use seccompiler::{SeccompAction, SeccompFilter};
 
-    let allowed = ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
+    let allowed = ALLOWED_CALLS
+        .iter()
+        .map(|call| (*call, Vec::new()))
+        .collect();
     let filter = SeccompFilter::new(
         allowed,
         SeccompAction::Errno(libc::EPERM as u32),
@@ -40,7 +43,7 @@ fn filter() -> Option<seccompiler::BpfProgram> {
 }
 
 /// Memory, time, the socket of the cell, and its end.
-const ALLOWED: &[libc::c_long] = &[
+const ALLOWED_CALLS: &[libc::c_long] = &[
     libc::SYS_read,
     libc::SYS_write,
     libc::SYS_ppoll,

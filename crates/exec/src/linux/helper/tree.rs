@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
 
 /// How long to wait for a process that cannot be killed, because it hangs in the kernel or has more privileges.
-const PATIENCE: Duration = Duration::from_secs(5);
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
 const ROUND_DELAY: Timespec = Timespec {
     tv_sec: 0,
@@ -38,7 +38,7 @@ impl ProcessTree {
 impl Drop for ProcessTree {
     /// Kills in rounds until no descendant is left: a process started meanwhile is adopted and killed in the next round.
     fn drop(&mut self) {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + KILL_TIMEOUT;
         while !reap_all() && Instant::now() < deadline {
             for process in descendants(getpid()) {
                 // The process may have ended by itself.

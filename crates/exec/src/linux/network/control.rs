@@ -16,7 +16,7 @@ use rustix::net::{
 pub(crate) const BATCH: usize = 8;
 
 /// The most descriptors in one message.
-const MOST: usize = 16;
+const MAX_MESSAGES: usize = 16;
 
 /// What a message brings.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ fn send_descriptors(
     kind: u8,
     descriptors: &[BorrowedFd<'_>],
 ) -> Result<(), Errno> {
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST))];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_MESSAGES))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !ancillary.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(Errno::NOMEM);
@@ -93,7 +93,7 @@ pub(crate) fn take_request(control: &OwnedFd) -> bool {
 /// Receives a message.
 pub(crate) fn receive(control: &OwnedFd) -> Result<Delivery, Errno> {
     let mut kind = [0];
-    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MOST))];
+    let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(MAX_MESSAGES))];
     let mut ancillary = RecvAncillaryBuffer::new(&mut space);
     let parts = &mut [IoSliceMut::new(&mut kind)];
     let received = recvmsg(control, parts, &mut ancillary, RecvFlags::CMSG_CLOEXEC)?;

@@ -31,7 +31,7 @@ pub(super) struct ForwardedRequest {
 pub(super) const LONGEST_HEAD: usize = 64 * 1024;
 
 /// Headers that are about the connection, or that only a proxy reads.
-const DROPPED: [&str; 5] = [
+const DROPPED_HEADERS: [&str; 5] = [
     "connection",
     "keep-alive",
     "proxy-connection",
@@ -40,7 +40,7 @@ const DROPPED: [&str; 5] = [
 ];
 
 /// Headers with which a connection is more than a request and a reply.
-const TUNNELLED: [&str; 3] = ["transfer-encoding", "upgrade", "expect"];
+const TUNNEL_HEADERS: [&str; 3] = ["transfer-encoding", "upgrade", "expect"];
 
 /// Reads a head. `authorization` is a line for the proxy.
 pub(super) fn read(bytes: &[u8], host: &Host, authorization: &str) -> RequestHead {
@@ -79,7 +79,7 @@ fn rewrite(
     host: &Host,
     authorization: &str,
 ) -> Result<Option<(String, u64)>, &'static str> {
-    const MALFORMED: &str = "the head of the request is malformed";
+    const MALFORMED_HEAD: &str = "the head of the request is malformed";
     let mut lines = text.split("\r\n");
     let mut words = lines.next().unwrap_or_default().split(' ');
     let (method, path, version) = (words.next(), words.next(), words.next());
@@ -95,13 +95,13 @@ fn rewrite(
     let mut head = format!("{method} http://{host}{path} HTTP/1.1\r\nHost: {host}\r\n");
     let (mut named, mut body) = (false, None);
     for line in lines {
-        let (name, value) = line.split_once(':').ok_or(MALFORMED)?;
+        let (name, value) = line.split_once(':').ok_or(MALFORMED_HEAD)?;
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!~*'|^`+%$#&".contains(&byte);
         if name.is_empty() || !name.bytes().all(is_name) || line.contains(['\r', '\n', '\0']) {
-            return Err(MALFORMED);
+            return Err(MALFORMED_HEAD);
         }
         let (lower, value) = (name.to_ascii_lowercase(), value.trim());
-        if TUNNELLED.contains(&lower.as_str()) {
+        if TUNNEL_HEADERS.contains(&lower.as_str()) {
             return Ok(None);
         }
         match lower.as_str() {
@@ -116,12 +116,12 @@ fn rewrite(
                 let is_number =
                     !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
                 if body.is_some() || !is_number {
-                    return Err(MALFORMED);
+                    return Err(MALFORMED_HEAD);
                 }
-                body = Some(value.parse().map_err(|_| MALFORMED)?);
+                body = Some(value.parse().map_err(|_| MALFORMED_HEAD)?);
                 head.push_str(&format!("Content-Length: {value}\r\n"));
             }
-            name if DROPPED.contains(&name) => {}
+            name if DROPPED_HEADERS.contains(&name) => {}
             _ => head.push_str(&format!("{name}: {value}\r\n")),
         }
     }
