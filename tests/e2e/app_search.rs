@@ -217,9 +217,9 @@ async fn apps_mentioned_by_steering_are_offered_at_once_and_after_a_resume() {
     test.server.result("thread/resume", resume).await;
     test.server.run_turn(&thread, "go on").await;
     assert_eq!(offered_tools(&test, 3), 1);
-    let fork = json!({ "threadId": thread });
-    let fork = test.server.result("thread/fork", fork).await;
-    let fork = fork["thread"]["id"].as_str().unwrap();
+    let params = json!({ "threadId": thread });
+    let forked = test.server.result("thread/fork", params).await;
+    let fork = forked["thread"]["id"].as_str().unwrap();
     test.server.run_turn(fork, "go on").await;
     assert_eq!(offered_tools(&test, 4), 1);
     test.server.finish().await.unwrap();

@@ -122,10 +122,10 @@ async fn full_disk_is_reported_and_saved_data_is_kept() {
 
     let mut server = experimental_server(&home).await;
     for (thread, turns) in [(&kept, 2), (&cut, 1)] {
-        let read = json!({ "threadId": thread, "includeTurns": true });
-        let read = server.result("thread/read", read).await;
-        let read = read["thread"]["turns"].as_array().unwrap().clone();
-        let whole = read.iter().filter(|turn| turn["status"] == "completed");
+        let params = json!({ "threadId": thread, "includeTurns": true });
+        let read = server.result("thread/read", params).await;
+        let shown = read["thread"]["turns"].as_array().unwrap();
+        let whole = shown.iter().filter(|turn| turn["status"] == "completed");
         assert_eq!(whole.count(), turns, "{read:#?}");
         server
             .result("thread/resume", json!({ "threadId": thread }))

@@ -352,9 +352,11 @@ async fn a_cell_has_nothing_open_but_its_own_socket() {
     let cells = children(kernel_of(&scripted));
     assert_eq!(cells.len(), 3);
     for cell in cells {
-        let open = std::fs::read_dir(format!("/proc/{cell}/fd")).unwrap();
-        let open = open.map(|entry| std::fs::read_link(entry.unwrap().path()).unwrap());
-        let open: Vec<_> = open.map(|target| target.display().to_string()).collect();
+        let descriptors = std::fs::read_dir(format!("/proc/{cell}/fd")).unwrap();
+        let open: Vec<_> = descriptors
+            .map(|entry| std::fs::read_link(entry.unwrap().path()).unwrap())
+            .map(|target| target.display().to_string())
+            .collect();
         assert!(
             matches!(&open[..], [own] if own.starts_with("socket:")),
             "{open:?}"

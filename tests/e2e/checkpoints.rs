@@ -118,10 +118,10 @@ async fn files_and_conversation_go_back() {
     assert_eq!(fs::read_to_string(cwd.join("a")).unwrap(), "one\n");
     assert!(!cwd.join("b").exists());
     assert!(fs::read(cwd.join(".git/index")).unwrap() == index);
-    let turns = json!({ "threadId": thread, "includeTurns": true });
-    let turns = server.call("thread/read", turns).await.unwrap();
-    let turns = turns["result"]["thread"]["turns"].as_array().unwrap().len();
-    assert_eq!(turns, 1);
+    let params = json!({ "threadId": thread, "includeTurns": true });
+    let read = server.call("thread/read", params).await.unwrap();
+    let turns = read["result"]["thread"]["turns"].as_array().unwrap();
+    assert_eq!(turns.len(), 1);
 
     // The restore is undone, and the model is told.
     let undone = restore(&mut server, &thread, undo, json!({})).await;

@@ -372,9 +372,9 @@ async fn built_in_secret_patterns_are_hidden_unless_switched_off() {
         let output = test.run(&thread, &script).await;
         assert_eq!(output.contains(SECRET), !is_hidden, "{mode} {output}");
         assert!(output.contains("public"), "{mode} {output}");
-        let read = json!(["cat", key]);
-        let read = json!({ "command": read, "sandboxPolicy": { "type": "readOnly" } });
-        let read = test.server.result("command/exec", read).await;
+        let command = json!(["cat", key]);
+        let params = json!({ "command": command, "sandboxPolicy": { "type": "readOnly" } });
+        let read = test.server.result("command/exec", params).await;
         let is_empty = read["stdout"].as_str().unwrap().is_empty();
         assert_eq!(is_empty, !tables.contains("false"), "{read}");
         test.server.finish().await.unwrap();

@@ -495,9 +495,9 @@ async fn a_call_is_interrupted_with_its_turn() {
     let (_, item, home) = call.end_with_home().await;
     assert_eq!(item["status"], "failed");
     // The server has ended by now, so all that it was told is there.
-    let log = fs::read_to_string(home.path().join("log")).unwrap();
-    let log = log.lines().map(serde_json::from_str);
-    let log: Vec<Value> = log.collect::<Result<_, _>>().unwrap();
+    let text = fs::read_to_string(home.path().join("log")).unwrap();
+    let lines = text.lines().map(serde_json::from_str);
+    let log: Vec<Value> = lines.collect::<Result<_, _>>().unwrap();
     let is = |method: &str| log.iter().find(|message| message["method"] == method);
     let called = is("tools/call").unwrap();
     let cancelled = is("notifications/cancelled").unwrap();

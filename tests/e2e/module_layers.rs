@@ -261,9 +261,11 @@ fn modules_do_not_use_each_other_in_circles() {
         let mut uses: BTreeMap<ModulePath, BTreeSet<ModulePath>> = BTreeMap::new();
         for (file, imported) in Modules::read(name).imports() {
             let Some(module) = file.first() else { continue };
-            let used = imported.iter().filter_map(|path| path.first());
-            let used = used.filter(|used| *used != module);
-            let used = used.map(|used| vec![used.clone()]);
+            let used = imported
+                .iter()
+                .filter_map(|path| path.first())
+                .filter(|used| *used != module)
+                .map(|used| vec![used.clone()]);
             uses.entry(vec![module.clone()]).or_default().extend(used);
         }
         for module in uses.keys() {

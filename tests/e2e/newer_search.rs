@@ -41,9 +41,11 @@ async fn found(server: &mut AppServer, params: Value) -> Vec<(String, Value)> {
 
 #[tokio::test]
 async fn messages_of_all_threads_are_searched() {
-    let replies = ["Alpha and BETA", "nothing", "more\nbeta"];
-    let replies = replies.into_iter().enumerate();
-    let replies = replies.map(|(number, text)| message(number, text));
+    let texts = ["Alpha and BETA", "nothing", "more\nbeta"];
+    let replies = texts
+        .into_iter()
+        .enumerate()
+        .map(|(number, text)| message(number, text));
     let mut scripted = ScriptedThread::start(replies, json!({})).await;
     let server = &mut scripted.server;
     let first = thread_about(server, "a question about gamma").await;

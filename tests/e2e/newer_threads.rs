@@ -382,9 +382,9 @@ async fn token_usage_is_reported_once_per_response_and_in_a_fork() {
         server.start_turn(&first, "go").await;
         assert_eq!(totals_until(server, "method", &end).await, [total]);
     }
-    let fork = json!({ "threadId": first });
-    let fork = server.result("thread/fork", fork).await;
-    let fork = fork["thread"]["id"].as_str().unwrap().to_owned();
+    let params = json!({ "threadId": first });
+    let forked = server.result("thread/fork", params).await;
+    let fork = forked["thread"]["id"].as_str().unwrap().to_owned();
     let started = json!("thread/started");
     assert_eq!(totals_until(server, "method", &started).await, [30]);
     server.start_turn(&fork, "go").await;

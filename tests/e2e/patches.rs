@@ -238,9 +238,11 @@ async fn check(caller: PatchCaller) {
         .iter()
         .zip(&CASES)
         .map(|(place, case)| (caller.call)(place, case));
-    let replies = calls.map(|call| sse::items(&[call]));
-    let replies = replies.chain([sse::text("done")]);
-    let replies: Vec<_> = replies.map(|events| HttpReply::stream(&events)).collect();
+    let replies: Vec<_> = calls
+        .map(|call| sse::items(&[call]))
+        .chain([sse::text("done")])
+        .map(|events| HttpReply::stream(&events))
+        .collect();
     let model = ModelServer::start(replies).await.unwrap();
     let settings = "approval_policy = \"never\"\nmodel_catalog_json = \"models.json\"";
     let home = scripted_home(&model, settings);

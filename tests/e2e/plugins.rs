@@ -500,9 +500,9 @@ async fn marketplace_entry_replaces_a_manifest() {
         names.iter().any(|skill| skill["name"] == "bare:hi"),
         "{names:?}"
     );
-    let manifest = "plugins/cache/team/bare/local/.codex-plugin/plugin.json";
-    let manifest = fs::read(serving.home.path().join(manifest)).unwrap();
-    let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    let path = "plugins/cache/team/bare/local/.codex-plugin/plugin.json";
+    let bytes = fs::read(serving.home.path().join(path)).unwrap();
+    let manifest: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(
         manifest,
         json!({ "name": "bare", "description": "bare one", "version": "3", "strict": false })

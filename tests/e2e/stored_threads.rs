@@ -19,9 +19,9 @@ const TURNS: usize = 1000;
 /// Answers every turn with a message of its own.
 pub(crate) async fn model() -> ModelServer {
     let answer = |number| {
-        let events = json!(sse::text("done")).to_string();
-        let events = events.replace("\"msg\"", &format!("\"msg-{number}\""));
-        let events: Vec<Value> = serde_json::from_str(&events).unwrap();
+        let template = json!(sse::text("done")).to_string();
+        let numbered = template.replace("\"msg\"", &format!("\"msg-{number}\""));
+        let events: Vec<Value> = serde_json::from_str(&numbered).unwrap();
         HttpReply::stream(&events)
     };
     ModelServer::start((0..TURNS).map(answer)).await.unwrap()

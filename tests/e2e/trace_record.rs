@@ -378,9 +378,12 @@ async fn root_sessions_have_private_bundles() {
     traced
         .model
         .always(HttpReply::stream(&response(&[message_item("more")])));
-    let fork = json!({ "threadId": first });
-    let fork = traced.server.call("thread/fork", fork).await.unwrap();
-    let fork = fork["result"]["thread"]["id"].as_str().unwrap().to_owned();
+    let params = json!({ "threadId": first });
+    let forked = traced.server.call("thread/fork", params).await.unwrap();
+    let fork = forked["result"]["thread"]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     traced.turn(&fork).await;
     let (bundles, home) = traced.finish().await;
     assert_eq!(bundles.len(), 2);

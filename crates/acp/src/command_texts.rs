@@ -88,15 +88,15 @@ fn of_servers(servers: &[Value]) -> String {
     let mut text = String::new();
     for server in servers {
         let name = server["name"].as_str().unwrap_or_default();
-        let tools = server["tools"].as_object();
-        let tools: Vec<_> = tools
+        let names: Vec<_> = server["tools"]
+            .as_object()
             .into_iter()
             .flat_map(|tools| tools.keys().cloned())
             .collect();
-        let tools = if tools.is_empty() {
+        let tools = if names.is_empty() {
             "no tools".to_owned()
         } else {
-            tools.join(", ")
+            names.join(", ")
         };
         let _ = writeln!(text, "- {name}: {tools}");
     }

@@ -87,9 +87,9 @@ impl KnownRepository {
             let is_small = path
                 .metadata()
                 .is_ok_and(|found| found.is_file() && found.len() <= MAX_ATTRIBUTES_BYTES);
-            let text = is_small.then(|| std::fs::read(path).unwrap_or_default());
-            let text = text.unwrap_or_default();
-            let text = String::from_utf8_lossy(&text);
+            let bytes = is_small.then(|| std::fs::read(path).unwrap_or_default());
+            let bytes = bytes.unwrap_or_default();
+            let text = String::from_utf8_lossy(&bytes);
             ["filter", "ident", "encoding"]
                 .iter()
                 .any(|name| text.contains(name))
@@ -152,12 +152,13 @@ impl KnownRepository {
                 end += 1;
             }
             let names: Vec<ObjectId> = objects[begin..end].iter().map(|(name, _)| *name).collect();
-            let found = self.working_tree.contents(&names, scratch);
-            let found = Handle::current().block_on(found);
-            let found = found.unwrap_or_else(|error| {
-                tracing::warn!(%error, "git does not give contents");
-                vec![None; names.len()]
-            });
+            let contents = self.working_tree.contents(&names, scratch);
+            let found = Handle::current()
+                .block_on(contents)
+                .unwrap_or_else(|error| {
+                    tracing::warn!(%error, "git does not give contents");
+                    vec![None; names.len()]
+                });
             for (at, content) in found.into_iter().enumerate() {
                 let size = objects[begin + at].1;
                 take(

@@ -94,12 +94,11 @@ async fn play(
 ) -> anyhow::Result<DemoOutcome> {
     let begun = Instant::now();
     let (server, mut client) = folder.start_server()?;
-    let session = async {
+    let started = async {
         initialize(&mut client).await?;
         anyhow::Ok(ClientThread::start(client, &json!({ "cwd": folder.work() })).await?)
     };
-    let session = session.await;
-    let mut session = session.with_context(|| {
+    let mut session = started.await.with_context(|| {
         let log = folder.log();
         format!(
             "the server did not start a session; its log is {}",

@@ -265,9 +265,9 @@ impl Client {
     }
 
     async fn read(&mut self) -> Result<ServerLine, ClientError> {
-        let line = self.lines.next().await?;
-        let line = String::from_utf8_lossy(&line);
-        let line = line.trim_end();
+        let bytes = self.lines.next().await?;
+        let text = String::from_utf8_lossy(&bytes);
+        let line = text.trim_end();
         if let Some(tap) = &mut self.tap {
             tap(Direction::Received, line);
         }

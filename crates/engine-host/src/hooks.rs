@@ -88,13 +88,13 @@ pub(crate) fn configure(
     let modified = others
         .iter()
         .filter(|hook| hook.enabled && hook.trust == HookTrust::Modified && hook.files.are_known());
-    let modified = modified.map(|hook| {
+    let warnings = modified.map(|hook| {
         format!(
             "The hook {} has changed since it was trusted and does not run; look at it and trust it again.",
             hook.key
         )
     });
-    let modified: Vec<_> = modified.collect();
+    let modified: Vec<_> = warnings.collect();
     // Hooks of plugins expect their folder for data.
     let folders = catalog.hooks.iter().filter_map(|hook| hook.plugin.as_ref());
     for plugin in folders {

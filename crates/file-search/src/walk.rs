@@ -93,15 +93,16 @@ impl<'a> FolderWalk<'a> {
             // A root that occurs twice is searched once.
             resolved.push(place.filter(|place| !resolved.contains(&Some(place.clone()))));
         }
-        let folders = resolved.iter().enumerate().rev();
-        let folders = folders.filter_map(|(root, place)| {
-            Some(QueuedFolder {
-                root,
-                path: String::new(),
-                ignore: IgnoreRules::above(place.as_ref()?, &roots.ignore_files),
+        let last_first = resolved.iter().enumerate().rev();
+        let folders = last_first
+            .filter_map(|(root, place)| {
+                Some(QueuedFolder {
+                    root,
+                    path: String::new(),
+                    ignore: IgnoreRules::above(place.as_ref()?, &roots.ignore_files),
+                })
             })
-        });
-        let folders = folders.collect();
+            .collect();
         Self {
             roots,
             resolved,

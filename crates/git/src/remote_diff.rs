@@ -66,7 +66,7 @@ async fn hidden_names(
     top: &Path,
     is_hidden: impl Fn(&Path) -> bool + Send,
 ) -> Result<Vec<String>, GitError> {
-    let names = [
+    let arguments = [
         "diff",
         "--name-only",
         "-z",
@@ -76,8 +76,8 @@ async fn hidden_names(
         commit,
         "--",
     ];
-    let names = git.run(&names).await?;
-    let names = names
+    let output = git.run(&arguments).await?;
+    let names = output
         .split(|byte| *byte == 0)
         .filter(|name| !name.is_empty());
     let hidden = names.filter(|name| is_hidden(&top.join(codex_system::name::path_of(name))));

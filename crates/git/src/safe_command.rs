@@ -70,14 +70,14 @@ pub fn program(path: Option<&OsStr>, folder: &Path) -> PathBuf {
     if let Some(git) = codex_program_files::system_program(&name, path) {
         return git;
     }
-    let project = folder
+    let repository = folder
         .ancestors()
         .filter(|folder| codex_sandbox::has_entry(folder, ".git"))
         // The outermost repository counts: a command could create one inside of the project, so that the project's
         // programs would be outside of it.
         .last();
-    let project = project.unwrap_or(folder);
-    let project = codex_mounts::canonicalize(project).unwrap_or_else(|_| project.to_owned());
+    let named = repository.unwrap_or(folder);
+    let project = codex_mounts::canonicalize(named).unwrap_or_else(|_| named.to_owned());
     let is_git = |file: &PathBuf| match codex_mounts::canonicalize(file) {
         Ok(file) => file.is_file() && !file.starts_with(&project),
         Err(_) => false,

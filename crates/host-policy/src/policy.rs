@@ -69,9 +69,11 @@ impl HostPolicy {
     /// reserved the decision. An address is allowed only by an entry that names it.
     #[must_use]
     pub fn verdict(&self, host: &Host, port: u16) -> Verdict {
-        let decisions = self.lists.iter();
-        let decisions = decisions.map(|list| (&list.owner, list.decision(host, port)));
-        let decisions: Vec<_> = decisions.collect();
+        let decisions: Vec<_> = self
+            .lists
+            .iter()
+            .map(|list| (&list.owner, list.decision(host, port)))
+            .collect();
         let any = |wanted| {
             decisions
                 .iter()

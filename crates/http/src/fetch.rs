@@ -77,9 +77,11 @@ async fn read(request: RequestBuilder) -> Result<BoundedReply, FetchError> {
     let broken = |error| FetchError::Connection(text(error));
     let mut response = request.send().await.map_err(broken)?;
     let status = response.status();
-    let content_type = response.headers().get("content-type");
-    let content_type = content_type.and_then(|value| value.to_str().ok());
-    let content_type = content_type.unwrap_or_default().to_owned();
+    let header = response.headers().get("content-type");
+    let content_type = header
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default()
+        .to_owned();
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await.map_err(broken)? {
         if body.len() + chunk.len() > MAX_REPLY_BYTES {

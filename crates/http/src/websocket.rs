@@ -121,9 +121,11 @@ impl WebSocket {
             let text = "the server does not accept the websocket".to_owned();
             return Err(SocketError::Lost(text));
         }
-        let transport = reply.upgrade().await;
-        let transport = transport.map_err(|error| SocketError::Lost(error_text(error)))?;
-        let transport: AnyStream = Box::new(transport);
+        let upgraded = reply
+            .upgrade()
+            .await
+            .map_err(|error| SocketError::Lost(error_text(error)))?;
+        let transport: AnyStream = Box::new(upgraded);
         let stream = WebSocketStream::from_raw_socket(transport, Role::Client, Some(config(limit)));
         Ok(Self {
             stream: stream.await,

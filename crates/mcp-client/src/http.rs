@@ -545,9 +545,11 @@ async fn unexpected(mut response: Response, secrets: &SentSecrets) -> McpError {
     if let Some(refused) = refused_redirect(status.as_u16(), response.headers()) {
         return McpError::Http(format!("HTTP {status}: {refused}"));
     }
-    let kind = response.headers().get(CONTENT_TYPE);
-    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or("none");
-    let kind = kind.to_owned();
+    let header = response.headers().get(CONTENT_TYPE);
+    let kind = header
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or("none")
+        .to_owned();
     let mut body = Vec::new();
     while body.len() < MAX_SHOWN_BYTES
         && let Ok(Some(chunk)) = response.chunk().await

@@ -251,9 +251,11 @@ fn turn_end(turn: &Turn, last_message: &str) -> EventMsg {
 }
 
 fn failure(error: &TurnError, will_retry: bool) -> EventMsg {
-    let info = error.codex_error_info.as_ref();
-    let info = info.and_then(|info| serde_json::to_value(info).ok());
-    let info = info.and_then(|info| serde_json::from_value(in_snake_case(&info)).ok());
+    let info = error
+        .codex_error_info
+        .as_ref()
+        .and_then(|info| serde_json::to_value(info).ok())
+        .and_then(|info| serde_json::from_value(in_snake_case(&info)).ok());
     let message = error.message.clone();
     if will_retry {
         EventMsg::StreamError(v1::StreamErrorEvent {

@@ -278,9 +278,10 @@ fn tool_result(
 }
 
 fn engine_search(action: Option<&WebSearchAction>, query: &str) -> v1::WebSearchAction {
-    let action = action.and_then(|action| serde_json::to_value(action).ok());
-    let action = action.map(|action| in_snake_case(&action));
-    let action = action.and_then(|action| serde_json::from_value(action).ok());
+    let action = action
+        .and_then(|action| serde_json::to_value(action).ok())
+        .map(|action| in_snake_case(&action))
+        .and_then(|action| serde_json::from_value(action).ok());
     action.unwrap_or(v1::WebSearchAction::Search {
         query: Some(query.to_owned()),
         queries: None,

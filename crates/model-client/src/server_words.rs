@@ -33,9 +33,10 @@ fn message_in(value: &Value, depth: usize) -> Option<String> {
     match value {
         Value::String(text) => {
             // Proxies put the body of the server behind them into a text.
-            let inner = serde_json::from_str::<Value>(text).ok();
-            let inner = inner.filter(Value::is_object);
-            let inner = inner.and_then(|value| message_in(&value, depth + 1));
+            let inner = serde_json::from_str::<Value>(text)
+                .ok()
+                .filter(Value::is_object)
+                .and_then(|value| message_in(&value, depth + 1));
             inner.or_else(|| (!text.trim().is_empty()).then(|| text.clone()))
         }
         Value::Array(all) => {

@@ -408,10 +408,13 @@ impl ReferenceReader<'_> {
         let cwd = self.finder.place.cwd.to_path_buf();
         let mut bases: Vec<PathBuf> = above.chain([cwd]).chain(named.iter().cloned()).collect();
         for moved in &call.folders {
-            let moved = moved.replace(OWN_FOLDER, &folder.display().to_string());
-            let moved = bases.iter().map(|base| base.join(&moved));
-            let moved: Vec<PathBuf> = moved.filter(|base| codex_mounts::is_dir(base)).collect();
-            bases.extend(moved);
+            let relative = moved.replace(OWN_FOLDER, &folder.display().to_string());
+            let entered: Vec<PathBuf> = bases
+                .iter()
+                .map(|base| base.join(&relative))
+                .filter(|base| codex_mounts::is_dir(base))
+                .collect();
+            bases.extend(entered);
         }
         if call.is_folder && call.literals.is_empty() && call.levels > 0 {
             let folder = folder.ancestors().nth(call.levels).unwrap_or(folder);

@@ -79,9 +79,10 @@ impl RealtimeSettings {
         let intent = is_first.then_some(("intent", "quicksilver"));
         let model = self.model.as_deref().map(|model| ("model", model));
         let own: Vec<_> = intent.into_iter().chain(model).collect();
-        let others = self.query.iter().map(|(name, value)| (&**name, &**value));
-        let others = others.filter(|(name, _)| own.iter().all(|(known, _)| known != name));
-        let others: Vec<_> = others.collect();
+        let configured = self.query.iter().map(|(name, value)| (&**name, &**value));
+        let others: Vec<_> = configured
+            .filter(|(name, _)| own.iter().all(|(known, _)| known != name))
+            .collect();
         if !own.is_empty() || !others.is_empty() {
             url.query_pairs_mut().extend_pairs(own).extend_pairs(others);
         }

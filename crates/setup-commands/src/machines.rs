@@ -148,9 +148,10 @@ async fn test(config: &Config, name: &str, out: &mut dyn Write) -> anyhow::Resul
         facts.system.as_deref().unwrap_or("unknown")
     )?;
     writeln!(out, "shell        {}", facts.shell.path)?;
-    let folder = settings.cwd.as_deref().and_then(RemotePath::new);
-    let folder = folder.or_else(|| facts.cwd.clone());
-    let folder = folder.context("the machine names no folder; set `cwd`")?;
+    let configured = settings.cwd.as_deref().and_then(RemotePath::new);
+    let folder = configured
+        .or_else(|| facts.cwd.clone())
+        .context("the machine names no folder; set `cwd`")?;
     let found = machine.metadata(&folder).await?;
     let is_folder = found.is_some_and(|found| found.is_directory);
     writeln!(

@@ -408,12 +408,13 @@ impl LaunchTargets {
         ];
         let runs = |word: &CommandWord| word.text().is_some_and(|text| RUN_OPTIONS.contains(&text));
         for start in (0..arguments.len()).filter(|index| runs(&arguments[*index])) {
-            let command = arguments[start + 1..].iter();
-            let command = command.take_while(|word| !matches!(word.text(), Some(";" | "+")));
-            let command = command.map(|word| match word.text() {
-                Some(text) if text.contains("{}") => CommandWord::Unknown,
-                _ => word.clone(),
-            });
+            let command = arguments[start + 1..]
+                .iter()
+                .take_while(|word| !matches!(word.text(), Some(";" | "+")))
+                .map(|word| match word.text() {
+                    Some(text) if text.contains("{}") => CommandWord::Unknown,
+                    _ => word.clone(),
+                });
             self.targets.push(LaunchTarget::Command(command.collect()));
         }
         // An unknown word may be `-exec`.

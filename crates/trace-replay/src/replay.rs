@@ -139,8 +139,8 @@ pub async fn replay(
         takings(&settings),
         folder,
     );
-    let state = state.with_unrecorded(std::mem::take(&mut script.unrecorded));
-    let state = Arc::new(state);
+    let unrecorded = std::mem::take(&mut script.unrecorded);
+    let state = Arc::new(state.with_unrecorded(unrecorded));
     let tools = RecordedTools::new(Arc::clone(&state), settings.has_mcp_servers);
     let clock = ReplayClock::new(
         Arc::clone(&timeline),

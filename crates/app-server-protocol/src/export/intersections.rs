@@ -91,9 +91,10 @@ fn alternatives(
         let name = reference.as_str()?.strip_prefix(REFERENCE)?;
         return alternatives(selection.schema(name), selection, depth);
     }
-    let own = object.iter();
-    let own = own.filter(|(key, _)| OF_OBJECTS.contains(&key.as_str()) || *key == "title");
-    let own = own.map(|(key, value)| (key.clone(), value.clone()));
+    let own = object
+        .iter()
+        .filter(|(key, _)| OF_OBJECTS.contains(&key.as_str()) || *key == "title")
+        .map(|(key, value)| (key.clone(), value.clone()));
     let mut found = vec![own.collect::<Map<_, _>>()];
     for part in parts(object, "allOf") {
         found = products(&found, &alternatives(part, selection, depth)?)?;

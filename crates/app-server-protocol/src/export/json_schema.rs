@@ -247,9 +247,10 @@ impl<'a> SchemaText<'a> {
     /// The members of an object.
     fn members(self) -> impl Iterator<Item = (&'a str, Self)> {
         let members = self.schema.as_object().into_iter().flatten();
-        let members = members.map(|(key, value)| (key.as_str(), value));
-        let members = members.filter(|(key, _)| !INTERNAL.contains(key));
-        members.map(move |(key, schema)| (key, Self { schema, ..self }))
+        members
+            .map(|(key, value)| (key.as_str(), value))
+            .filter(|(key, _)| !INTERNAL.contains(key))
+            .map(move |(key, schema)| (key, Self { schema, ..self }))
     }
 }
 

@@ -100,12 +100,15 @@ impl UnusedParts {
 
     /// Checks that a name of these tables is one of a type, and that it does not compile when the type has another one.
     pub(super) fn check_names(&self, forms: &Forms) -> Result<(), CatalogueError> {
-        let types = self.types.keys().chain(self.named.keys());
-        let types = types
+        let types = self
+            .types
+            .keys()
+            .chain(self.named.keys())
             .chain(self.stable.keys())
-            .chain(self.experimental.keys());
-        let types = types.chain(self.forms.keys()).chain(forms.types());
-        let types = types.chain(self.params.values().map(|params| &params.ty));
+            .chain(self.experimental.keys())
+            .chain(self.forms.keys())
+            .chain(forms.types())
+            .chain(self.params.values().map(|params| &params.ty));
         for ty in types {
             let is_union = UNIONS.iter().any(|(_, union)| union == ty);
             if !is_union && !self.definitions.contains_key(ty) && names::find(ty).is_none() {

@@ -32,9 +32,11 @@ impl StartRequest {
     /// Sends the request without blocking. The receiver gets copies of the descriptors.
     pub(crate) fn send(&self, socket: &OwnedFd) -> Result<(), Errno> {
         let [input, output, error] = self.streams.each_ref();
-        let descriptors = [&self.control, input, output, error].into_iter();
-        let descriptors = descriptors.chain(&self.network).map(AsFd::as_fd);
-        let descriptors: Vec<_> = descriptors.collect();
+        let descriptors: Vec<_> = [&self.control, input, output, error]
+            .into_iter()
+            .chain(&self.network)
+            .map(AsFd::as_fd)
+            .collect();
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(5))];
         let mut ancillary = SendAncillaryBuffer::new(&mut space);
         if !ancillary.push(SendAncillaryMessage::ScmRights(&descriptors)) {

@@ -103,9 +103,10 @@ impl OAuthClient {
 
 /// How a request is refused, if it is.
 async fn refused(request: RequestBuilder) -> Result<Challenge, String> {
-    let response = tokio::time::timeout(QUESTION, request.send()).await;
-    let response = response.map_err(|_| "the server does not reply".to_owned())?;
-    let response = response.map_err(|error| error.without_url().to_string())?;
+    let response = tokio::time::timeout(QUESTION, request.send())
+        .await
+        .map_err(|_| "the server does not reply".to_owned())?
+        .map_err(|error| error.without_url().to_string())?;
     let header = response.headers().get(WWW_AUTHENTICATE);
     let header = header.and_then(|header| header.to_str().ok());
     Ok(Challenge::read(response.status().as_u16(), header))

@@ -63,9 +63,10 @@ impl McpLogins {
         let key = key(&server.name, url);
         self.give_up(&key).await;
         let none = "No authorization support detected";
-        let found = discover_or_assume(&oauth_client).await;
-        let found = found.map_err(|why| failed(format!("{none}: {why}")))?;
-        let found = found.ok_or_else(|| failed(none))?;
+        let found = discover_or_assume(&oauth_client)
+            .await
+            .map_err(|why| failed(format!("{none}: {why}")))?
+            .ok_or_else(|| failed(none))?;
         let configured = client
             .as_ref()
             .and_then(|client| client.callback_url.as_deref());

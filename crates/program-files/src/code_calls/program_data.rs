@@ -42,13 +42,13 @@ pub(super) fn starts_its_arguments(evaluator: Evaluator<'_>, name: &str) -> bool
     let Some(body) = body_of(evaluator.text, name) else {
         return true;
     };
-    let parameters = body
+    let list = body
         .split_once('(')
         .map_or("", |(_, rest)| until_closed(rest, evaluator.language));
-    let parameters = parameters
+    let parameters: Vec<&str> = list
         .split(|c| !is_part_of_name(c))
-        .filter(|it| !it.is_empty());
-    let parameters: Vec<&str> = parameters.collect();
+        .filter(|it| !it.is_empty())
+        .collect();
     // Some languages name no parameters.
     let is_one = |word: &str| parameters.contains(&word) || word == "_" || word == "args";
     let has_parameter = |part: &str| part.split(|c| !is_part_of_name(c)).any(is_one);

@@ -141,9 +141,10 @@ impl TurnRanges {
             begin: turn.begin.offset,
             end: turn.end,
         });
-        let late = self.late.iter().filter(|line| wanted.contains(&line.turn));
-        let late = late.filter(|line| !is_within(line.offset));
-        let late = late.map(|line| FilePart::Line(line.offset));
+        let wanted_lines = self.late.iter().filter(|line| wanted.contains(&line.turn));
+        let late = wanted_lines
+            .filter(|line| !is_within(line.offset))
+            .map(|line| FilePart::Line(line.offset));
         let mut parts: Vec<FilePart> = whole.chain(late).collect();
         parts.sort_by_key(FilePart::offset);
         parts

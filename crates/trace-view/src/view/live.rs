@@ -324,12 +324,12 @@ impl LiveView {
 
     fn add_payloads(&mut self, trace: &RolloutTrace, changes: &Changes) -> serde_json::Result<()> {
         let known = &self.payloads;
-        let fresh = changes
+        let mut fresh: Vec<_> = changes
             .payloads
             .iter()
-            .filter(|id| !known.contains_key(*id));
-        let fresh = fresh.filter_map(|id| trace.raw_payloads.get(id));
-        let mut fresh: Vec<_> = fresh.collect();
+            .filter(|id| !known.contains_key(*id))
+            .filter_map(|id| trace.raw_payloads.get(id))
+            .collect();
         fresh.sort_by_key(|payload| payload_order(payload));
         for payload in fresh {
             let bytes = self.bundle.size(payload);
