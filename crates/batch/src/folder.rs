@@ -149,11 +149,11 @@ pub(crate) struct RowThread {
 /// Why a run folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchError {
-    #[error("{0} is not empty: a batch begins in a new folder")]
+    #[error("{0} is not empty; a batch needs a new folder")]
     NotEmpty(PathBuf),
-    #[error("{0} is no run folder: `codex batch create` makes one")]
+    #[error("{0} is not a run folder; `codex batch create` creates one")]
     NoBatch(PathBuf),
-    #[error("{path} has the form {found}, and this version reads {VERSION}")]
+    #[error("{path} has the format version {found}; this program reads version {VERSION}")]
     Version { path: PathBuf, found: u32 },
     #[error("{path}: {source}")]
     Io { path: PathBuf, source: io::Error },

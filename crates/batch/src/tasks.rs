@@ -94,7 +94,9 @@ pub enum TaskFileProblem {
     Json { line: usize, reason: String },
     #[error("row {row}: {reason}")]
     Row { row: usize, reason: String },
-    #[error("row {0} has no prompt: give it one (`prompt`), or a template for all rows (--prompt)")]
+    #[error(
+        "row {0} has no prompt; set `prompt` in the row, or a template for all rows with --prompt"
+    )]
     NoPrompt(usize),
     #[error(
         "row {0}: checks run on the machine of the worker, so a row with an environment has none"
@@ -104,7 +106,7 @@ pub enum TaskFileProblem {
     Table(#[from] TableProblem),
     #[error("the file has no rows")]
     Empty,
-    #[error("the file has more than {MOST_ROWS} rows, which is the most: split it")]
+    #[error("the file has more than {MOST_ROWS} rows; split it")]
     TooMany,
 }
 

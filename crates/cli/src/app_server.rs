@@ -37,8 +37,8 @@ pub(crate) struct AppServerArguments {
     /// Use a scripted model from a scenario file: no key, no network, no cost.
     #[arg(long, value_name = "FILE")]
     scenario: Option<PathBuf>,
-    /// Serve clients that do not say their release as those of this one, for example 0.171. Otherwise the setting
-    /// `client_release` counts, or what clients show of their release.
+    /// Treat clients that do not state their release as clients of this one, for example 0.171. By default, the setting
+    /// `client_release` applies; without it, the release is recognized by the requests of a client.
     #[arg(long, value_name = "RELEASE", value_parser = Release::parse_client)]
     client_release: Option<Release>,
     /// The same as `--client-release 0.169`.
@@ -62,10 +62,10 @@ pub(crate) struct AppServerArguments {
 
 #[derive(Debug, Subcommand)]
 enum AppServerCommand {
-    /// Start, end and find the server that runs in the background.
+    /// Start, stop and find the background server.
     #[command(subcommand)]
     Daemon(daemon::DaemonCommand),
-    /// Pass standard input and output on to the socket of a running server, byte by byte.
+    /// Connect standard input and output to the socket of a running server.
     Proxy(daemon::ProxyArguments),
     /// Write the protocol's types as TypeScript, a file per type.
     GenerateTs(generate::TypeScriptArguments),

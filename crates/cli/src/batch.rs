@@ -27,15 +27,15 @@ pub(crate) struct BatchArguments {
 enum BatchCommand {
     /// Make a run folder from a task file.
     Create(Box<create::CreateArguments>),
-    /// Work on the rows that nobody has, until none is left.
+    /// Work on rows that no other worker has, until none is left.
     Run(run::RunArguments),
     /// Show how far a batch is.
     Status(progress::StatusArguments),
     /// Write results.csv, results.jsonl and results.html into the run folder.
     Collect(FolderArguments),
-    /// Have rows tried again.
+    /// Mark rows to be tried again.
     Retry(RetryArguments),
-    /// Write what a scheduler takes, and hand it over with --apply.
+    /// Write the job file of a scheduler, and submit it with --apply.
     Submit(Box<submit::SubmitArguments>),
 }
 

@@ -25,10 +25,10 @@ pub(crate) struct DoctorArguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Only a line for each check, and how many there are of each result.
+    /// Print one line for each check, and the number of each result.
     #[arg(long, conflicts_with = "json")]
     summary: bool,
-    /// List all that was found, not only the first of many.
+    /// List all findings, not only the first of many.
     #[arg(long)]
     all: bool,
     /// Only what requests to the model service need: settings, login, the service, proxies and certificates.

@@ -17,7 +17,7 @@ Exit status: 0 it served to the end, 1 it could not, 2 wrong usage.")]
 pub(crate) struct ExecServerArguments {
     #[command(flatten)]
     listen: ListenFlags,
-    /// How many requests of a connection are worked on at a time.
+    /// The number of requests of a connection that run at the same time.
     #[arg(long, value_name = "NUMBER", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     concurrent_requests: u16,
     /// With a listener: end when the standard input is closed, for example because the program that started this one has

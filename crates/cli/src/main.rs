@@ -83,7 +83,7 @@ Examples:
   codex app-server --scenario scenarios/hello.toml    a server with a scripted model
   codex exec \"Explain this repository.\"               one turn, the answer on standard output
 
-Exit status: 0 success, 1 failure, 2 wrong usage; commands that have more say so in their help.";
+Exit status: 0 success, 1 failure, 2 wrong usage; some commands have more, which their help lists.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -92,19 +92,19 @@ enum Command {
     /// Run one turn without a UI: the last message on standard output, progress on standard error.
     #[command(visible_alias = "e", version)]
     Exec(Box<exec::ExecArguments>),
-    /// Work on many tasks, here or on a scheduler.
+    /// Run many tasks, on this machine or on a scheduler.
     Batch(batch::BatchArguments),
     /// Review changes in this repository; the same as `codex exec review`.
     Review(Box<exec::TrustingReviewArguments>),
-    /// Go on with a stored thread.
+    /// Continue a stored thread.
     #[command(version)]
     Resume(Box<exec::StoredArguments>),
-    /// Go on with a copy of a stored thread.
+    /// Continue a copy of a stored thread.
     #[command(version)]
     Fork(Box<exec::StoredArguments>),
-    /// Put a thread away: it is left out of lists.
+    /// Archive a thread, so that lists leave it out.
     Archive(Box<stored_threads::ThreadArguments>),
-    /// Bring an archived thread back.
+    /// Restore an archived thread.
     Unarchive(Box<stored_threads::ThreadArguments>),
     /// Delete a thread and its file for good.
     Delete(Box<stored_threads::DeleteArguments>),
@@ -121,10 +121,10 @@ enum Command {
     /// List features and whether they are enabled, and set them.
     #[command(subcommand)]
     Features(features::FeaturesCommand),
-    /// Go back to what files were before turns changed them.
+    /// Restore files to their content before a turn.
     #[command(subcommand)]
     Checkpoint(checkpoint::CheckpointCommand),
-    /// Write a stored thread as a document.
+    /// Export a stored thread as a document.
     #[command(subcommand)]
     Thread(ThreadCommand),
     /// Serve IDE extensions over JSON-RPC, or describe the protocol.
@@ -167,7 +167,7 @@ enum Command {
 enum DebugCommand {
     /// Print the data about models as JSON.
     Models(debug_models::ModelsArguments),
-    /// Print what the model would be sent before and with a prompt, as JSON.
+    /// Print the input that the model would get for a prompt, as JSON.
     PromptInput(PromptInputArguments),
     /// Drive an app-server by hand.
     #[command(subcommand)]

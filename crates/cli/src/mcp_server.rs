@@ -12,7 +12,7 @@ use codex_engine_host::host::HostPurpose;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 It speaks MCP on standard input and output and offers two tools: `codex` starts an agent on a task, \
-`codex-reply` says more to it.\n\n\
+`codex-reply` continues its thread.\n\n\
 Examples:\n  codex mcp-server                                  what an MCP client starts\n  \
 npx @modelcontextprotocol/inspector codex mcp-server\n\n\
 Exit status: 0 the client closed the input, 1 it could not be served, 2 wrong usage.")]

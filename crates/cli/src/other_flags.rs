@@ -18,21 +18,21 @@ pub(crate) struct OtherFlags {
     /// With --oss: `ollama` or `lmstudio`.
     #[arg(long, global = true, value_name = "NAME")]
     local_provider: Option<String>,
-    /// Trust the folder for this run: its own settings hold.
+    /// Trust the folder for this run, so that its own settings apply.
     #[arg(long, global = true)]
     trust: bool,
-    /// Also run hooks that the user has not decided about.
+    /// Also run hooks that you have neither trusted nor refused.
     #[arg(long, global = true)]
     dangerously_bypass_hook_trust: bool,
-    /// Have a reviewer decide about approvals, with the sandbox workspace-write.
+    /// Let a hidden agent decide about approvals, with the sandbox workspace-write.
     #[arg(long, global = true)]
     approve_for_me: bool,
     #[arg(long, hide = true, global = true, value_name = "NAME", num_args = 0..=1)]
     worktree: Option<Option<String>>,
-    /// Read no settings of config.toml in the home folder; the login there is used all the same.
+    /// Ignore config.toml in the home folder; the login there is still used.
     #[arg(long, global = true)]
     ignore_user_config: bool,
-    /// Read no rules of the user and of projects; those of an administrator hold.
+    /// Ignore rules of the user and of projects; those of an administrator still apply.
     #[arg(long, global = true)]
     ignore_rules: bool,
 }

@@ -33,7 +33,7 @@ const KINDS: [&str; 5] = ["linux", "landlock", "macos", "seatbelt", "windows"];
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without -P, what `sandbox_mode` or `default_permissions` says holds; by default, files can be read only. Where the \
+Without -P, the setting `sandbox_mode` or `default_permissions` applies; by default, files can only be read. Where the \
 sandbox cannot be enforced, the command does not run.\n\n\
 Examples:\n  codex sandbox -- ls -l\n  codex sandbox -P :workspace -- make test\n  \
 codex -s workspace-write sandbox -- make test\n\n\
@@ -51,7 +51,7 @@ pub(crate) struct SandboxArguments {
     /// The working folder.
     #[arg(short = 'C', long = "cd", value_name = "DIR")]
     cwd: Option<PathBuf>,
-    /// Print at the end which hosts the command wanted to reach and did not, as rules to paste into a rules file.
+    /// At the end, print the hosts that the command could not reach, as rules to paste into a rules file.
     #[arg(long)]
     network_log: bool,
     /// Accepted for compatibility; what an administrator requires always holds.

@@ -15,7 +15,7 @@ pub(crate) struct SettingsFlags {
     /// Disable a feature.
     #[arg(long, value_name = "FEATURE")]
     disable: Vec<String>,
-    /// Settings that are not known are an error, with file, line and column, in place of a warning.
+    /// Report unknown settings as errors with file, line and column, instead of warnings.
     #[arg(long)]
     strict_config: bool,
     /// Whether the settings of the user's file are left out.

@@ -49,7 +49,7 @@ pub(crate) struct QueueArguments {
     /// The message.
     #[arg(long, value_name = "TEXT")]
     message: String,
-    /// Then let the server in the background, or that of --remote, open the thread. A failure is only a warning.
+    /// Then have the background server, or the one of --remote, load the thread. A failure is only a warning.
     #[arg(long)]
     resume: bool,
     /// The working folder.

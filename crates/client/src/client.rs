@@ -47,13 +47,13 @@ pub enum ClientError {
     #[error("the connection to the server failed: {0}")]
     Io(#[from] io::Error),
     /// The server closed the connection.
-    #[error("the server ended the connection; its log is on standard error")]
+    #[error("the server closed the connection; its log is on standard error")]
     Closed,
     /// This side closed the connection before the reply came.
-    #[error("the input ended before this was done")]
+    #[error("the input ended before the command was done")]
     Finished,
     /// The server sent a line that is not a message.
-    #[error("the server sent a line that is no message: {0}")]
+    #[error("the server sent a line that is not a message: {0}")]
     Unreadable(String),
     /// The server replied with an error.
     #[error("{method} was refused: {} (code {})", .error.message, .error.code)]

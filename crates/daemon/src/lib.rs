@@ -52,7 +52,7 @@ pub enum DaemonError {
     #[error("no app-server answers at {path}: {reason}; `codex app-server daemon start` starts one", path = socket.display())]
     NotRunning { socket: PathBuf, reason: String },
     /// Something serves the socket, but does not answer.
-    #[error("the app-server at {path} does not answer: {reason}; `codex app-server daemon restart` replaces one that was started so", path = socket.display())]
+    #[error("the app-server at {path} does not answer: {reason}; `codex app-server daemon restart` replaces it if `daemon start` started it", path = socket.display())]
     Silent { socket: PathBuf, reason: String },
     /// The server does not start.
     #[error("the app-server did not start: {reason}")]
@@ -67,7 +67,7 @@ pub enum DaemonError {
     #[error("process {0} does not end, even when it is killed")]
     NotStopped(u32),
     /// A daemon runs in this home folder already.
-    #[error("another app-server runs in the background of this home folder")]
+    #[error("another background app-server of this home folder is running")]
     Twice,
 }
 

@@ -19,7 +19,7 @@ use crate::session::Sessions;
 pub struct MachineServer {
     pub(crate) machine: LocalMachine,
     pub(crate) sessions: Arc<Sessions>,
-    /// How many requests of a connection are worked on at a time.
+    /// The number of requests of a connection that run at the same time.
     pub(crate) concurrent_requests: usize,
     outboxes: Mutex<HashMap<u64, Arc<Outbox>>>,
     clients: AtomicU64,

@@ -12,7 +12,7 @@ pub enum FileError {
     #[error("file is too large to read: limit is {limit} bytes")]
     TooLarge { limit: u64 },
     /// A folder is copied only on explicit request.
-    #[error("a folder is copied only recursively")]
+    #[error("a folder can only be copied with `recursive`")]
     NeedsRecursive,
     /// The copy would contain itself.
     #[error("a folder cannot be copied into itself")]
@@ -24,7 +24,7 @@ pub enum FileError {
     #[error("only regular files, folders and links can be copied")]
     NotCopied,
     /// The root of the file system is never removed.
-    #[error("the root of the file system is not removed")]
+    #[error("the root of the file system cannot be removed")]
     Root,
 }
 

@@ -29,7 +29,7 @@ pub enum GitError {
     #[error("git {command} took too long")]
     TimedOut { command: String },
     /// The output exceeds the limit.
-    #[error("git {command} answered too much")]
+    #[error("git {command} printed too much output")]
     TooLong { command: String },
     /// The repository has no such information.
     #[error("{0}")]

@@ -31,9 +31,9 @@ pub enum FindError {
         "{setting} hides more than {MAX_HIDDEN} files and folders; name the folders that they are in"
     )]
     TooManyHidden { setting: String },
-    #[error("{file} cannot be used, so everything in its folder is hidden: {problem}")]
+    #[error("{file} is unusable, so its whole folder is hidden: {problem}")]
     IgnoreFile { file: String, problem: String },
-    #[error("what {setting} hides is not known, so it is closed: {problem}")]
+    #[error("the files that {setting} hides are unknown, so access is refused: {problem}")]
     Settings { setting: String, problem: String },
     #[error("{setting} hides {path}, in which commands run")]
     Workspace { setting: String, path: String },

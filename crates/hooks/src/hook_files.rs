@@ -45,7 +45,7 @@ pub enum FileCheck {
 /// Why a hook does not run although it may.
 #[derive(Debug, thiserror::Error)]
 pub enum FileProblem {
-    #[error("what it runs has changed since it was trusted; trust it again")]
+    #[error("the files that it runs have changed since it was trusted; trust it again")]
     Changed,
     #[error(
         "commands in the sandbox may write {}, which it runs; trust it as it is now",

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 /// The system provides no random numbers.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the system gives no random numbers")]
+#[error("the system provides no random numbers")]
 pub struct NoRandomNumbers;
 
 /// Secrets that only this process knows until the login ends.

@@ -29,7 +29,7 @@ pub(crate) enum ExtractionError {
     Rollout(#[from] RolloutLoadError),
     #[error(transparent)]
     Model(#[from] HiddenThreadError),
-    #[error("the answer is no note: {0}")]
+    #[error("the answer is not a valid note: {0}")]
     Form(#[from] serde_json::Error),
     #[error(transparent)]
     Memories(#[from] MemoryStoreError),

@@ -42,9 +42,9 @@ pub enum NotAsRecorded {
          that it runs"
     )]
     Unknown { name: String, word: String },
-    #[error("what {name} runs cannot be checked: {source}")]
+    #[error("the files that {name} runs cannot be checked: {source}")]
     Content { name: String, source: ContentError },
-    #[error("the record of what {name} ran before cannot be used: {source}")]
+    #[error("the record of the files that {name} ran before is unusable: {source}")]
     Record { name: String, source: io::Error },
 }
 

@@ -35,7 +35,7 @@ pub(crate) enum BodyPart {
 /// Why a connection ends without a reply, or within one.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReplyError {
-    #[error("the script has the connection closed")]
+    #[error("the scenario closes the connection")]
     Cut,
     #[error("the request cannot be read: {0}")]
     Request(String),

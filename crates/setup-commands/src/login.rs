@@ -19,7 +19,7 @@ const MAX_KEY_BYTES: u64 = 64 * 1024;
 
 #[derive(Debug, Default, Args)]
 #[command(after_help = "\
-Without a flag a browser opens. What is learnt is kept in auth.json in the home folder, which only \
+Without a flag a browser opens. The login is stored in auth.json in the home folder, which only \
 you can read.\n\n\
 Examples:\n  codex login\n  printenv OPENAI_API_KEY | codex login --with-api-key\n  codex login status\n\n\
 Exit status: 0 logged in, 1 not.")]

@@ -38,7 +38,7 @@ pub enum TableProblem {
     },
     #[error("id_column {0} was not found in csv headers")]
     NoIdColumn(String),
-    #[error("csv input has more than {0} rows, which is the most: split it")]
+    #[error("csv input has more than {0} rows; split it")]
     TooMany(usize),
 }
 

@@ -64,7 +64,7 @@ pub enum TraceCommand {
     /// Copy a trace bundle to another schema version.
     #[command(name = "trace-convert")]
     Convert(TraceConvertArguments),
-    /// Show what of a trace bundle is worth a look, and why.
+    /// List the notable events of a trace bundle, with reasons.
     #[command(name = "trace-explain")]
     Explain(TraceExplainArguments),
     /// Show where the runs of two trace bundles diverge.

@@ -23,10 +23,10 @@ pub enum TraceFolderError {
     #[error("{} has {} and unpacks to more than {}; if you trust it, allow more with `--max-unpacked-mib`", path.display(), size_of(*.size), size_of(*.room))]
     TooLarge { path: PathBuf, size: u64, room: u64 },
     /// The session of the bundle may still be running.
-    #[error("{} is still being recorded; pack it when its session has ended", .0.display())]
+    #[error("{} is still being recorded; pack it after its session has ended", .0.display())]
     StillRecorded(PathBuf),
     /// The packed file differs from the bundle. The bundle is unchanged.
-    #[error("{} changed while it was packed; nothing was deleted", .0.display())]
+    #[error("{} changed during packing; nothing was deleted", .0.display())]
     Changed(PathBuf),
     /// The search pattern is invalid.
     #[error("the pattern is invalid: {0}")]

@@ -160,7 +160,7 @@ pub(super) struct ForkArguments {
 The findings are the last message, on standard output.\n\n\
 Examples:\n  codex exec review --uncommitted\n  codex exec review --base main -o review.txt\n  \
 codex exec review \"Look at the error handling of src/parser.rs.\"\n\n\
-Exit status: as that of `codex exec`, whatever was found."
+Exit status: that of `codex exec`; findings do not change it."
 )]
 pub(crate) struct ReviewArguments {
     /// Review instructions; `-` reads them from standard input.
@@ -185,7 +185,7 @@ pub(crate) struct ReviewArguments {
 pub(crate) struct TrustingReviewArguments {
     #[command(flatten)]
     review: ReviewArguments,
-    /// Trust the folder for this run: its own settings hold.
+    /// Trust the folder for this run, so that its own settings apply.
     #[arg(long)]
     trust: bool,
 }
@@ -275,7 +275,7 @@ pub(super) struct ExecFlags {
     /// Also show what fills the context of the model after the turn; with --json as an event.
     #[arg(long, global = true)]
     pub(super) context: bool,
-    /// A short word about the purpose of the thread, stored with it.
+    /// The purpose of the thread in a short word, which is stored with it.
     #[arg(long, global = true, value_name = "SOURCE")]
     pub(super) thread_source: Option<String>,
     /// Accepted for compatibility; has no effect.

@@ -24,13 +24,13 @@ const HELPER_LIMIT: usize = 64;
 /// Why a file system counts as dead.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AskError {
-    #[error("a helper that tries it still waits")]
+    #[error("an earlier access to it is still waiting")]
     Waits,
     #[error("it takes too long")]
     TooLong,
     #[error("too many file systems do not answer")]
     TooMany,
-    #[error("the helper that tries it failed: {0}")]
+    #[error("the access to it failed: {0}")]
     Helper(#[from] io::Error),
 }
 

@@ -22,7 +22,7 @@ use crate::write::{BundleFiles, CreateError, PayloadSink, RecordingLimits};
 pub enum ConvertError {
     #[error(transparent)]
     Bundle(#[from] ReplayError),
-    #[error("the bundle is of schema {0} already")]
+    #[error("the bundle already has schema {0}")]
     Same(u32),
     #[error("{0} already exists")]
     Occupied(PathBuf),

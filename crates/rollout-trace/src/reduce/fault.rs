@@ -27,7 +27,7 @@ pub enum Fault {
     LongLine { line: u64, limit: usize },
     #[error("unsupported trace event schema {found} at line {line}")]
     LineSchema { found: u32, line: u64 },
-    #[error("parse trace event line {line}: events of schema {schema} are not like this one")]
+    #[error("parse trace event line {line}: the event is not valid in schema {schema}")]
     ForeignEvent { line: u64, schema: u32 },
     #[error("missing or reordered trace event {0}")]
     Sequence(u64),
@@ -35,7 +35,7 @@ pub enum Fault {
     OtherRollout,
     #[error("trace event after recording completed")]
     AfterEnd,
-    #[error("trace event line {line} is not as it was written: its checksum differs")]
+    #[error("trace event line {line} was changed: its checksum differs")]
     LineChecksum { line: u64 },
     #[error("raw trace event has no reducer implementation")]
     NoMeaning,
@@ -67,7 +67,7 @@ pub enum Fault {
     ParsePayload { id: PayloadId, reason: String },
     #[error("payload {id} has the path {path}, which leads out of the bundle")]
     PayloadPath { id: PayloadId, path: String },
-    #[error("payload {0} is not as it was written: its checksum differs")]
+    #[error("payload {0} was changed: its checksum differs")]
     PayloadChecksum(PayloadId),
     #[error("payload {id} is larger than {limit} bytes")]
     LargePayload { id: PayloadId, limit: u64 },

@@ -25,10 +25,10 @@ pub enum ConfineError {
     #[error("the access list of {} cannot be changed: {error}", path.display())]
     AccessList { path: PathBuf, error: io::Error },
     /// Nothing could be placed at a path that commands must not create.
-    #[error("{} cannot be kept absent: {error}", path.display())]
+    #[error("the creation of {} cannot be prevented: {error}", path.display())]
     Placeholder { path: PathBuf, error: io::Error },
     /// There is no restricted token.
-    #[error("a restricted token cannot be made: {0}")]
+    #[error("cannot create a restricted token: {0}")]
     Token(io::Error),
 }
 
