@@ -8,7 +8,9 @@ use std::process::ExitCode;
 
 use anyhow::bail;
 use codex_app_server_protocol::v2::TurnStatus;
-use codex_client_commands::{ExecTask, INTERRUPTED, StoredThread, ThreadChoice, exec, read_prompt};
+use codex_client_commands::{
+    ExecTask, INTERRUPTED_EXIT_CODE, StoredThread, ThreadChoice, exec, read_prompt,
+};
 use codex_engine_host::console::Console;
 use codex_engine_host::log;
 use serde_json::{Value, json};
@@ -24,7 +26,7 @@ pub(crate) fn run(arguments: ExecArguments, settings: SettingsFlags) -> anyhow::
     let status = print::with_console_for_reader(|console| run_to_end(arguments, settings, console));
     Ok(match status? {
         TurnStatus::Completed => ExitCode::SUCCESS,
-        TurnStatus::Interrupted => ExitCode::from(INTERRUPTED),
+        TurnStatus::Interrupted => ExitCode::from(INTERRUPTED_EXIT_CODE),
         TurnStatus::Failed | TurnStatus::InProgress => ExitCode::FAILURE,
     })
 }

@@ -19,7 +19,9 @@ pub use client_check::{
     CheckArguments, ClientProtocol, RecordServerArguments, check_client, record_server,
 };
 pub use demo::{Demo, play_demo};
-pub use exec::{ExecOptions, ExecTask, INTERRUPTED, StoredThread, ThreadChoice, exec, read_prompt};
+pub use exec::{
+    ExecOptions, ExecTask, INTERRUPTED_EXIT_CODE, StoredThread, ThreadChoice, exec, read_prompt,
+};
 pub use interactive_user::Screen;
 pub use plugins::{PluginArguments, run as run_plugin_command};
 pub use prompt_input::{PromptInputArguments, print_prompt_input};

@@ -103,7 +103,7 @@ pub fn identity(originator: &str, client: Option<&ClientName>) -> ClientIdentity
 }
 
 /// How long the process waits at its end until traces are written.
-const TRACE_PATIENCE: Duration = Duration::from_secs(5);
+const TRACE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Records traces of this process, if enabled.
 #[derive(Clone, Debug, Default)]
@@ -171,7 +171,7 @@ impl TraceRecorder {
     /// Waits for pending trace data, up to a time limit.
     pub fn finish(&self) {
         if let Some(traces) = &self.0
-            && !traces.flush(TRACE_PATIENCE)
+            && !traces.flush(TRACE_TIMEOUT)
         {
             tracing::warn!("the end of a trace is not written");
         }

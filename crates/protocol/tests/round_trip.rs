@@ -185,8 +185,8 @@ proptest! {
 
     #[test]
     fn an_error_points_at_its_cause(line: Index, at: Index, edit in edit()) {
-        tells_where::<Submission>(SUBMISSIONS, line, at, &edit);
-        tells_where::<Event>(EVENTS, line, at, &edit);
-        tells_where::<ResponseItem>(RESPONSE_ITEMS, line, at, &edit);
+        error_names_the_place::<Submission>(SUBMISSIONS, line, at, &edit);
+        error_names_the_place::<Event>(EVENTS, line, at, &edit);
+        error_names_the_place::<ResponseItem>(RESPONSE_ITEMS, line, at, &edit);
     }
 }

@@ -6,7 +6,7 @@
 )]
 
 use codex_thread_state::{
-    AddedAttachment, GoalChange, GoalError, GoalStatus, NewProject, PINNED, ProjectChange,
+    AddedAttachment, GoalChange, GoalError, GoalStatus, NewProject, PINNED_SECTION, ProjectChange,
     QueueError, ReadStateError, SectionError, ThreadState, UnreadStart,
 };
 
@@ -22,7 +22,7 @@ fn reading_makes_no_file() {
     assert_eq!(state.goal("t").unwrap(), None);
     assert_eq!(state.read_state("t").unwrap().revision, "initial:t");
     assert!(state.queue("t").unwrap().is_empty());
-    assert_eq!(state.sections().unwrap()[0].id, PINNED);
+    assert_eq!(state.sections().unwrap()[0].id, PINNED_SECTION);
     assert!(state.projects().unwrap().is_empty());
     state.forget_thread("t").unwrap();
     assert_eq!(std::fs::read_dir(home.path()).unwrap().count(), 0);
@@ -135,14 +135,16 @@ fn sections_hold_threads_in_an_order() {
         .move_to_section("two", Some(&work.id), Some("one"))
         .unwrap();
     assert_eq!(state.threads_of_section(&work.id).unwrap(), ["two", "one"]);
-    state.move_to_section("one", Some(PINNED), None).unwrap();
+    state
+        .move_to_section("one", Some(PINNED_SECTION), None)
+        .unwrap();
     assert_eq!(state.section_of("one").unwrap().unwrap().0.name, "Pinned");
     let elsewhere = state.move_to_section("two", Some(&work.id), Some("one"));
     assert!(matches!(elsewhere, Err(SectionError::NotInSection { .. })));
     let nowhere = state.move_to_section("two", Some("zz"), None);
     assert!(matches!(nowhere, Err(SectionError::NoTarget(_))));
     assert!(matches!(
-        state.delete_section(PINNED),
+        state.delete_section(PINNED_SECTION),
         Err(SectionError::BuiltIn("deleted"))
     ));
     state.delete_section(&work.id).unwrap();

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use codex_rollout::{ARCHIVED, SESSIONS, folder_name};
+use codex_rollout::{ARCHIVED_FOLDER, SESSIONS, folder_name};
 
 use crate::annotations::FileProgress;
 use crate::folder::FolderWork;
@@ -45,7 +45,10 @@ impl IndexWorker {
     /// in between.
     fn look_at_archive(&mut self) -> rusqlite::Result<()> {
         let home = self.home.clone();
-        let changed = home.join(ARCHIVED).metadata().and_then(|it| it.modified());
+        let changed = home
+            .join(ARCHIVED_FOLDER)
+            .metadata()
+            .and_then(|it| it.modified());
         // Without a folder no thread is in it. The first pass reads the whole folder.
         let Ok(changed) = changed else { return Ok(()) };
         if !self.is_complete {
@@ -59,7 +62,7 @@ impl IndexWorker {
         if database.progress(ARCHIVE_READ)? == read {
             return Ok(());
         }
-        let mut work = FolderWork::start(&home, database, ARCHIVED)?.only_changed_names();
+        let mut work = FolderWork::start(&home, database, ARCHIVED_FOLDER)?.only_changed_names();
         let is_done = work.work(&home, database, Instant::now() + HELP)?;
         if is_done && changed.elapsed().unwrap_or_default() > CLOCK_MARGIN {
             database.set_progress(ARCHIVE_READ, read)?;

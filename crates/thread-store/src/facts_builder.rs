@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_is_shown_as_such_until_there_is_text() {
+    fn image_is_the_preview_before_the_first_text() {
         let facts = facts_of(&[
             message("", &["data:"]),
             message("text", &[]),

@@ -337,7 +337,7 @@ pub(crate) fn location_of(home: &Path, path: &Path) -> Option<(String, String, T
     let id = codex_rollout::id_of(path)?;
     let relative = path.strip_prefix(home).ok()?;
     let folder = codex_rollout::folder_name(relative.parent()?);
-    let is_ours = folder == codex_rollout::ARCHIVED || folder.starts_with("sessions/");
+    let is_ours = folder == codex_rollout::ARCHIVED_FOLDER || folder.starts_with("sessions/");
     let file = relative.file_name()?.to_str()?.to_owned();
     is_ours.then_some((folder, file, id))
 }

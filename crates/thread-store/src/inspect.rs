@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use codex_protocol::ThreadId;
-use codex_rollout::{ARCHIVED, day_folders, folder_name, folder_path, parse_file_name};
+use codex_rollout::{ARCHIVED_FOLDER, day_folders, folder_name, folder_path, parse_file_name};
 
 use crate::database::Database;
 use crate::file::read_row;
@@ -49,7 +49,7 @@ pub fn inspect(home: &Path, folder: &Path) -> Inspection {
     let mut found = Inspection::default();
     let mut seen = Vec::new();
     let mut days = day_folders(home);
-    days.push(PathBuf::from(ARCHIVED));
+    days.push(PathBuf::from(ARCHIVED_FOLDER));
     for day in days {
         for (file, id) in files_of(&home.join(&day)) {
             let path = home.join(&day).join(&file);

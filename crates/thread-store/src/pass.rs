@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Instant;
 
-use codex_rollout::{ARCHIVED, SESSIONS, day_folders, folder_name};
+use codex_rollout::{ARCHIVED_FOLDER, SESSIONS, day_folders, folder_name};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
@@ -81,7 +81,7 @@ impl IndexPass {
 fn folders_of(home: &Path, database: &Database) -> rusqlite::Result<Vec<String>> {
     let days = day_folders(home);
     let mut folders: Vec<String> = days.iter().map(|folder| folder_name(folder)).collect();
-    folders.insert(NEWEST_DAYS.min(folders.len()), ARCHIVED.to_owned());
+    folders.insert(NEWEST_DAYS.min(folders.len()), ARCHIVED_FOLDER.to_owned());
     let there: HashSet<&String> = folders.iter().collect();
     let mut gone = database.folders()?;
     gone.retain(|folder| !there.contains(folder));
@@ -105,6 +105,6 @@ mod tests {
     #[test]
     fn older_folders_hold_older_threads() {
         assert_eq!(floor_of("sessions/2026/03/01"), Some(1_772_366_400));
-        assert_eq!(floor_of(ARCHIVED), None);
+        assert_eq!(floor_of(ARCHIVED_FOLDER), None);
     }
 }

@@ -125,7 +125,7 @@ impl ThreadRow {
     }
 
     pub(crate) fn is_archived(&self) -> bool {
-        self.folder == codex_rollout::ARCHIVED
+        self.folder == codex_rollout::ARCHIVED_FOLDER
     }
 
     pub(crate) fn into_record(self, home: &Path, name: Option<String>) -> ThreadRecord {
