@@ -37,7 +37,7 @@ fn current(options: &Value, id: &str) -> Value {
 
 /// A machine that is busy may deliver both at once, so one of several sessions has to show it.
 #[tokio::test]
-async fn commands_come_some_time_after_the_reply_that_opens_a_session() {
+async fn commands_update_follows_the_session_reply() {
     let mut editor = Editor::start("hello.toml", json!({})).await;
     let mut longest = Duration::ZERO;
     for _ in 0..5 {

@@ -45,7 +45,7 @@ async fn installation_lists_unconnected_apps() {
 }
 
 #[tokio::test]
-async fn apps_of_a_plugin_are_described_though_nobody_has_listed_apps() {
+async fn plugin_apps_are_described_without_a_list_request() {
     let mut test = AppTest::new(directory(), Vec::new(), "").await;
     let mut team = MarketplaceFolder::new(&test.home.path().join("team"), "team");
     team.add("demo", &json!({ "name": "demo" }), &json!({}));

@@ -50,7 +50,7 @@ fn with_turns(number: u32) -> Value {
 }
 
 #[tokio::test]
-async fn files_that_hold_no_thread_are_left_out_and_refused() {
+async fn files_without_a_thread_are_left_out_and_refused() {
     let model = model().await;
     let home = scripted_home(&model, "");
     stored(home.path(), 1, None);

@@ -258,7 +258,7 @@ fn contents(folder: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
 }
 
 #[tokio::test]
-async fn a_session_leaves_the_repository_byte_for_byte_as_it_was() {
+async fn session_leaves_the_git_repository_unchanged() {
     let patch = "*** Begin Patch\n*** Update File: a\n@@\n-one\n+two\n*** End Patch";
     let replies = [
         runs("1", &format!("apply_patch <<'E'\n{patch}\nE")),

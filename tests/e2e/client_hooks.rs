@@ -61,7 +61,7 @@ async fn a_client_adds_context() {
 }
 
 #[tokio::test]
-async fn a_client_that_fails_decides_nothing_unless_it_is_required() {
+async fn failing_client_hook_decides_only_if_required() {
     for (on_error, status) in [("ignore", "failed"), ("block", "blocked")] {
         let params = json!({ "eventName": "userPromptSubmit", "onError": on_error });
         let mut hooked = registered(&params, [answer_with("done")]).await;

@@ -39,7 +39,7 @@ async fn begun(server: &mut AppServer, root: &str, count: usize) -> Vec<String> 
 }
 
 #[tokio::test]
-async fn a_closed_agent_ends_with_those_below_it_and_stays_closed() {
+async fn closing_an_agent_closes_its_descendants() {
     let (never, may_close) = (Latch::new(), Latch::new());
     let target = json!({ "target": "worker" });
     let task = json!({ "task_name": "worker", "message": "x", "fork_turns": "none" });

@@ -348,7 +348,7 @@ async fn a_thousand_calls_complete() {
 }
 
 #[tokio::test]
-async fn an_interrupt_ends_the_scripts_that_the_model_does_not_know() {
+async fn interrupt_ends_unreported_scripts() {
     let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     scripted.model.push(script(
         "c0",

@@ -158,7 +158,7 @@ fn example(schema: &Value, schemas: &Value, path: &str, depth: usize) -> Value {
 }
 
 #[tokio::test]
-async fn every_method_replies_soon_to_params_that_name_a_dead_mount() {
+async fn methods_reply_quickly_for_a_dead_mount() {
     let Some((home, mount)) = mounted("") else {
         return;
     };
@@ -387,7 +387,7 @@ async fn command_on_a_dead_mount_ends_at_its_time_limit() {
 
 /// A thread whose folder died since, and a model that names paths on a dead mount.
 #[tokio::test]
-async fn turns_on_a_dead_mount_fail_and_others_go_on() {
+async fn turns_on_a_dead_mount_fail_and_others_continue() {
     let model = ModelServer::start([]).await.unwrap();
     let home = scripted_home(&model, "[features]\napply_patch_freeform = true");
     let (work, died) = (home.path().join("work"), home.path().join("dead"));

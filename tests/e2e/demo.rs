@@ -53,7 +53,7 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_tour_shows_a_whole_session_and_leaves_it_behind() {
+fn demo_tour_shows_and_stores_a_session() {
     let home = tempfile::tempdir().unwrap();
     let output = demo(home.path(), &["--auto", "--folder", "kept"], "");
     assert!(output.status.success(), "{output:?}");

@@ -64,7 +64,7 @@ fn added(model: &ModelServer, request: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_plugin_that_is_switched_off_contributes_nothing_to_its_thread() {
+async fn disabled_plugin_contributes_nothing() {
     let replies = ["1", "2", "3", "4", "5", "6"].map(says);
     let model = ModelServer::start(replies).await.unwrap();
     let (home, mut server) = two_plugins(&model).await;

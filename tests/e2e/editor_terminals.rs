@@ -66,7 +66,7 @@ fn full_access() -> Value {
 }
 
 #[tokio::test]
-async fn a_forbidden_command_runs_in_no_terminal_and_nobody_is_asked() {
+async fn forbidden_command_is_refused_without_a_question() {
     let commands = [
         "git push",
         "cd x && git  push --force",
@@ -85,7 +85,7 @@ async fn a_forbidden_command_runs_in_no_terminal_and_nobody_is_asked() {
 }
 
 #[tokio::test]
-async fn a_command_in_a_terminal_is_asked_about_by_the_engine() {
+async fn editor_terminal_command_needs_engine_approval() {
     let (mut editor, session) = editor(&["make test"], json!({}), &[]).await;
     allow(&mut editor);
     editor.prompt(&session, "go").await;
@@ -139,7 +139,7 @@ async fn a_hook_for_commands_sees_commands_in_terminals() {
 }
 
 #[tokio::test]
-async fn a_dangerous_command_is_asked_about_although_nothing_confines_it() {
+async fn dangerous_unconfined_command_needs_approval() {
     let settings = json!({ "approval_policy": "on-request", "sandbox_mode": "danger-full-access" });
     let (mut editor, session) = editor(&["rm -rf /nowhere/x", "make test"], settings, &[]).await;
     let refused = json!({ "outcome": { "outcome": "selected", "optionId": "reject_once" } });
@@ -161,7 +161,7 @@ async fn a_limit_that_a_terminal_cannot_enforce_closes_it() {
 
 /// A stored thread keeps its tools, and the gate with them.
 #[tokio::test]
-async fn a_thread_that_is_loaded_again_passes_the_gate_as_well() {
+async fn reloaded_thread_needs_approvals() {
     let rules = [("rules/default.rules", FORBIDDING_RULE)];
     let (mut editor, session) = editor(&["make test", "git push"], full_access(), &rules).await;
     let id = editor.ask("session/prompt", prompt(&session, "go")).await;

@@ -322,7 +322,7 @@ fn processes_outside_the_group_are_killed() {
 }
 
 #[test]
-fn a_killed_engine_leaves_nothing_running_and_a_rollout_that_loads() {
+fn killed_engine_leaves_no_processes_and_a_readable_rollout() {
     let mark = format!("87{}", std::process::id());
     let call = shell_call(&format!("setsid sleep {mark} & echo started; sleep {mark}"));
     let mut proto = Proto::start(

@@ -437,7 +437,7 @@ async fn a_review_needs_no_exec() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_of_the_environment_that_is_not_used_is_named() {
+async fn unused_environment_key_is_reported() {
     let refusals = std::iter::repeat_with(|| HttpReply::status(401)).take(8);
     let model = ModelServer::start(refusals).await.unwrap();
     let place = ExecFolders::with_model(&model);

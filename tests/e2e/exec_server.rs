@@ -285,7 +285,7 @@ async fn command_in_a_sandbox_writes_only_where_it_may() {
 }
 
 #[tokio::test]
-async fn file_operation_in_a_sandbox_writes_only_where_it_may() {
+async fn sandboxed_file_operation_writes_only_permitted_paths() {
     let machine = TestMachine::start().await;
     let (mut socket, _) = machine.session().await;
     std::os::unix::fs::symlink(machine.path("outside"), machine.path("work/way")).unwrap();
@@ -309,7 +309,7 @@ async fn file_operation_in_a_sandbox_writes_only_where_it_may() {
 }
 
 #[tokio::test]
-async fn a_file_is_as_it_was_until_its_handle_is_closed() {
+async fn remote_file_is_replaced_when_its_handle_closes() {
     let machine = TestMachine::start().await;
     let file = machine.path("work/file");
     fs::write(&file, "before, and longer").unwrap();

@@ -90,7 +90,7 @@ const FAILURES: [(&[&str], i32, &[&str]); 19] = [
 ];
 
 #[test]
-fn a_failure_has_a_status_a_cause_and_a_next_step() {
+fn failures_have_exit_code_cause_and_remedy() {
     let home = tempfile::tempdir().unwrap();
     for (arguments, status, parts) in FAILURES {
         let output = run(home.path(), arguments);

@@ -78,7 +78,7 @@ async fn fallbacks_go_on_where_a_model_cannot() {
 }
 
 #[tokio::test]
-async fn failures_of_a_request_are_not_those_of_a_model() {
+async fn request_errors_do_not_trigger_model_fallback() {
     let (model, home) = with_fallbacks("model_fallbacks = [\"able\"]").await;
     let mut server = experimental_server(&home).await;
     let thread = server.start_thread_with(json!({ "model": "wrong" })).await;

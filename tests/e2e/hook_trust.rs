@@ -163,7 +163,7 @@ async fn removed_hook_does_not_run() {
 }
 
 #[tokio::test]
-async fn a_changed_hook_does_not_run_where_new_ones_do() {
+async fn changed_hook_does_not_run_although_new_hooks_do() {
     let model = ModelServer::start([]).await.unwrap();
     let home = home_with(&model, &json!({ "UserPromptSubmit": hook("echo a") }));
     let mut hooked = Hooked::start(model, home).await;

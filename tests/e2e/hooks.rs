@@ -529,7 +529,7 @@ async fn notify_program_gets_turns_not_ended_by_hooks() {
 }
 
 #[tokio::test]
-async fn a_hook_that_always_objects_does_not_keep_a_turn_forever() {
+async fn endless_hook_objections_end_the_turn() {
     let hooks = json!({ "Stop": hook("echo more >&2; exit 2") });
     let mut hooked = Hooked::with_hooks(hooks, []).await;
     hooked.model.always(answer_with("done"));

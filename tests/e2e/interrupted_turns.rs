@@ -181,7 +181,7 @@ async fn clients_of_stable_methods_see_an_interrupted_turn_alone() {
 }
 
 #[tokio::test]
-async fn a_question_survives_the_end_of_its_client_and_a_signal() {
+async fn open_question_survives_client_exit_and_a_signal() {
     let replies = vec![
         calls(&[runs("call-1", COUNTED_COMMAND)]),
         message_reply("m1", "done"),

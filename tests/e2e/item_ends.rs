@@ -137,7 +137,7 @@ async fn error_answer_declines_the_command() {
 }
 
 #[tokio::test]
-async fn a_command_that_was_allowed_and_cannot_start_ends_as_failed() {
+async fn approved_command_that_cannot_start_fails() {
     let arguments = json!({ "cmd": "touch made.txt", "workdir": "no/such/folder" });
     let model = ModelServer::start([call("exec_command", &arguments), text_reply("done")]);
     let model = model.await.unwrap();

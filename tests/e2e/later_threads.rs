@@ -79,7 +79,7 @@ async fn policies(server: &mut AppServer, cwd: &Path) -> Value {
 }
 
 #[tokio::test]
-async fn a_placeholder_changes_no_thread_and_a_repository_of_peoples_stays() {
+async fn placeholder_changes_no_thread_and_user_repository_is_kept() {
     let test = ProjectTest::new("untrusted").await;
     let sub = test.project.join("sub");
     let gate = sub.join("gate");

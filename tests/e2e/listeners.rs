@@ -316,7 +316,7 @@ async fn a_confined_command_is_no_client() {
 }
 
 #[tokio::test]
-async fn a_name_that_others_gave_to_this_machine_is_refused() {
+async fn foreign_host_header_is_refused() {
     let (_model, home) = home_with(Vec::new()).await;
     let server = Listening::start(home.path(), &["--listen", "ws://127.0.0.1:0"]).await;
     let mut stream = server.tcp().await;

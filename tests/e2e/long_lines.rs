@@ -61,7 +61,7 @@ fn peak(server: &AppServer) -> u64 {
 }
 
 #[tokio::test]
-async fn long_lines_are_read_with_less_memory_than_they_have() {
+async fn long_lines_are_read_with_bounded_memory() {
     let thread = json!({ "threadId": THREAD });
     let with_turns = json!({ "threadId": THREAD, "includeTurns": true });
     let message = json!({ "type": "agent_message", "message": "LONG" });

@@ -100,7 +100,7 @@ impl DistantThread {
 }
 
 #[tokio::test]
-async fn commands_patches_and_instructions_are_those_of_the_other_machine() {
+async fn remote_thread_uses_commands_files_and_instructions_there() {
     let patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: seen.txt\n@@\n-one\n+two\n\
                  *** Add File: sub/made.txt\n+made\n*** End Patch\nEOF\n";
     let replies = [
@@ -210,7 +210,7 @@ async fn remote_sandbox_escape_needs_an_approval() {
 }
 
 #[tokio::test]
-async fn a_thread_whose_machine_is_gone_never_works_here_instead() {
+async fn thread_of_a_missing_machine_never_runs_locally() {
     let replies = [runs("c1", "echo made > made"), message(0, "done")];
     let mut thread = DistantThread::start(replies).await;
     thread.turn().await;
@@ -250,7 +250,7 @@ async fn a_thread_whose_machine_is_gone_never_works_here_instead() {
 }
 
 #[tokio::test]
-async fn a_command_that_the_other_machine_does_not_confine_is_refused() {
+async fn command_without_remote_confinement_is_refused() {
     let mut far = ExecServerStandIn::start().await;
     let replies = [runs("c1", "touch made"), message(0, "done")];
     let machine = OtherMachine::start().await;
@@ -431,7 +431,7 @@ async fn run(machine: &RemoteMachine, command: RemoteCommand) -> (String, Remote
 const CUTS: usize = 100;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_is_cut_loses_no_line_and_doubles_none() {
+async fn lost_connection_neither_loses_nor_repeats_lines() {
     let far = OtherMachine::start().await;
     let wire = Wire::connect(&far).await;
     let (_environments, machine) = machine_at(wire.url());

@@ -188,7 +188,7 @@ async fn an_error_for_an_answer_is_a_refusal() {
 }
 
 #[tokio::test]
-async fn a_question_outlives_the_clients_that_leave_and_is_asked_again() {
+async fn open_question_outlives_its_clients() {
     let asking = ApprovalServer::start().await;
     let (owner, thread, question) = asking.asked().await;
     let leaving = asking.joined(&thread, &question).await;

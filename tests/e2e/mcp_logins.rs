@@ -332,7 +332,7 @@ async fn a_server_that_describes_another_resource_gets_no_login() {
 }
 
 #[tokio::test]
-async fn an_authorization_server_in_the_name_of_another_one_is_refused() {
+async fn authorization_server_with_another_issuer_is_refused() {
     let mut test = McpLoginTest::new("").await;
     let described = r#"{"authorization_servers":["URL/honest"]}"#;
     test.web

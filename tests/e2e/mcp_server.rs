@@ -300,7 +300,7 @@ fn invalid_mcp_requests_are_refused() {
 }
 
 #[test]
-fn a_command_is_asked_about_where_the_client_can_ask() {
+fn command_approval_needs_elicitation_support() {
     let mut client = McpClient::start("approve-command.toml", &json!({ "elicitation": {} }));
     let meta = json!({ "progressToken": "p" });
     let params = json!({ "name": "codex", "arguments": { "prompt": "go" }, "_meta": meta });

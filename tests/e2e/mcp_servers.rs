@@ -169,7 +169,7 @@ async fn tools_of_a_server_are_offered_and_called() {
 }
 
 #[tokio::test]
-async fn a_server_gets_the_variables_that_it_needs_and_no_others() {
+async fn mcp_server_gets_only_configured_variables() {
     let call = McpToolTurn::start("variables", &json!({}), "on-request", "").await;
     let (told, _) = call.end().await;
     let names: Vec<String> = serde_json::from_str(told.as_str().unwrap()).unwrap();

@@ -12,7 +12,7 @@ use crate::setup::{PROGRAM, experimental_server, scripted_home};
 use crate::threads::message_reply;
 
 #[tokio::test]
-async fn the_summary_is_part_of_the_context_where_it_is_wanted() {
+async fn memory_summary_is_in_the_context_if_enabled() {
     for (settings, is_told) in [
         ("[features]\nmemories = true\n", true),
         (
@@ -283,7 +283,7 @@ async fn a_note_that_failed_is_not_taken_again_at_once() {
 }
 
 #[tokio::test]
-async fn no_notes_are_taken_of_threads_with_texts_of_others() {
+async fn threads_with_external_content_get_no_notes() {
     let search = json!({
         "type": "web_search_call", "status": "completed", "action": { "type": "search", "query": "x" },
     });

@@ -156,7 +156,7 @@ async fn a_server_without_websockets_gets_http_at_once() {
 
 /// Gateways that know no websockets refuse the handshake in one of these ways.
 #[tokio::test]
-async fn a_handshake_that_is_refused_is_a_server_without_websockets() {
+async fn refused_handshake_means_no_websocket_support() {
     for status in [400, 403, 404, 405] {
         let mut test = SocketTest::start("stream_max_retries = 0").await;
         // To prepare, and for the first turn, if that did not wait.
@@ -294,7 +294,7 @@ async fn unknown_websocket_messages_are_skipped_and_binary_ones_end_the_response
 }
 
 #[tokio::test]
-async fn an_interrupted_response_is_not_taken_for_the_next_one() {
+async fn interrupted_response_is_not_read_by_the_next_request() {
     let mut test = SocketTest::accepting("stream_max_retries = 0").await;
     test.model.push(reply(&text("never told")[..3]).stall());
     test.model.push(reply(&text("two")));

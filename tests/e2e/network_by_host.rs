@@ -945,7 +945,7 @@ async fn surviving_terminal_reaches_hosts_allowed_for_the_session_later() {
 }
 
 #[tokio::test]
-async fn to_cancel_a_question_about_a_host_ends_the_turn() {
+async fn cancelled_host_question_ends_the_turn() {
     if !is_possible() {
         return;
     }
@@ -992,7 +992,7 @@ async fn refused_host_under_policy_never_names_the_allowing_setting() {
 }
 
 #[test]
-fn a_command_can_be_run_to_see_which_hosts_it_wants() {
+fn trial_run_lists_the_hosts_of_a_command() {
     if !is_possible() {
         return;
     }

@@ -151,7 +151,7 @@ async fn thread_list_follows_its_sort_order_and_filters() {
 }
 
 #[tokio::test]
-async fn a_command_of_a_person_ends_when_its_time_is_up() {
+async fn user_command_ends_at_its_time_limit() {
     let model = ModelServer::start([]).await.unwrap();
     let home = scripted_home(&model, "");
     let mut server = server(&home).await;

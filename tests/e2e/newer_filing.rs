@@ -128,7 +128,7 @@ async fn fork_keeps_the_project_of_its_source_until_deletion() {
 }
 
 #[tokio::test]
-async fn a_goal_is_not_charged_for_what_came_before_a_restart() {
+async fn goal_usage_excludes_tokens_before_a_restart() {
     let model = ModelServer::start([message(0, "one"), HttpReply::status(400)])
         .await
         .unwrap();

@@ -63,7 +63,7 @@ impl ScriptedThread {
 }
 
 #[tokio::test]
-async fn a_tier_of_one_turn_is_of_that_turn_alone() {
+async fn service_tier_of_a_turn_is_not_kept() {
     let steps = [
         (json!({ "serviceTier": "flex" }), json!("flex")),
         (
@@ -200,7 +200,7 @@ async fn additional_context_precedes_the_message_once() {
 }
 
 #[tokio::test]
-async fn injected_items_are_seen_by_the_model_and_by_nobody_else() {
+async fn injected_items_are_sent_only_to_the_model() {
     let replies = (0..2).map(|number| message(number, "done"));
     let mut scripted = ScriptedThread::start(replies, json!({})).await;
     let item = |text: &str| json!({ "type": "message", "role": "user", "content": [{ "type": "input_text", "text": text }] });

@@ -240,7 +240,7 @@ async fn failed_turn_blocks_its_goal_before_the_error() {
 }
 
 #[tokio::test]
-async fn a_goal_of_the_model_is_charged_from_then_on() {
+async fn goal_of_the_model_counts_later_usage() {
     let call = |number: usize, tool: &str, arguments: Value| {
         let call = sse::function_call(&format!("call_{number}"), tool, &arguments);
         HttpReply::stream(&numbered(sse::items(&[call])))

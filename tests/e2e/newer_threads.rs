@@ -206,7 +206,7 @@ async fn permissions_are_asked_for_and_granted_path_by_path() {
 }
 
 #[tokio::test]
-async fn a_thread_that_waits_to_be_unloaded_takes_other_settings() {
+async fn thread_waiting_for_unload_accepts_new_settings() {
     let replies = [message(0, "one"), message(1, "two")];
     let mut scripted = ScriptedThread::start(replies, json!({})).await;
     scripted.call("thread/goal/get", json!({})).await;

@@ -79,7 +79,7 @@ async fn streamed_search_reports_threads_before_its_reply() {
 }
 
 #[tokio::test]
-async fn each_kind_of_search_is_given_up_by_its_own_method() {
+async fn each_search_kind_has_its_own_cancel_method() {
     let mut scripted = searched(4).await;
     let server = &mut scripted.server;
     let term = json!({ "searchTerm": "apples" });

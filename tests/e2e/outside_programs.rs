@@ -370,7 +370,7 @@ async fn mcp_server_with_changed_files_needs_acceptance() {
 }
 
 #[tokio::test]
-async fn an_mcp_server_that_the_model_makes_does_not_start() {
+async fn model_created_mcp_server_does_not_start() {
     let case = Workspace::new().await;
     case.add_settings("", &mcp_settings("sh", &["later.sh"], &case.work()));
     let mut server = case.server().await;
@@ -387,7 +387,7 @@ async fn an_mcp_server_that_the_model_makes_does_not_start() {
 }
 
 #[tokio::test]
-async fn without_a_sandbox_an_mcp_server_starts_as_it_is() {
+async fn unsandboxed_mcp_server_starts_unchanged() {
     let case = Workspace::new().await;
     case.write("server.sh", &case.note("one"));
     case.add_settings("", &mcp_settings("sh", &["server.sh"], &case.work()));

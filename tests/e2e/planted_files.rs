@@ -255,7 +255,7 @@ fn manual_pages_take_the_place_of_links() {
 
 /// The model's command plants links in the workspace; the message that is written there is the model's as well.
 #[test]
-fn the_last_message_does_not_leave_by_a_planted_link() {
+fn last_message_file_does_not_follow_a_planted_link() {
     for (planted, name) in [
         ("rm -f last.txt; ln -s ../host/victim last.txt", "last.txt"),
         ("mkfifo last.txt", "last.txt"),
@@ -304,7 +304,7 @@ fn packed(folder: &Path, mebibytes: usize) -> PathBuf {
 }
 
 #[test]
-fn a_packed_bundle_becomes_no_larger_than_its_size_justifies() {
+fn packed_bundle_has_a_limited_expansion() {
     let folder = tempfile::tempdir().unwrap();
     let large = packed(folder.path(), 260);
     let size = fs::metadata(&large).unwrap().len();

@@ -696,7 +696,7 @@ async fn plugin_skills_and_servers_reach_threads() {
 }
 
 #[tokio::test]
-async fn a_server_of_the_user_comes_before_that_of_a_plugin() {
+async fn user_mcp_server_wins_over_a_plugin_server() {
     let mut serving =
         Serving::with_config("[mcp_servers.mine]\ncommand = \"/not/there\"\nenabled = false\n")
             .await;

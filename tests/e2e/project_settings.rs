@@ -104,7 +104,7 @@ fn hooks_file(command: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_trusted_project_cannot_switch_on_hooks_that_nobody_has_seen() {
+async fn trusted_project_cannot_enable_unreviewed_hooks() {
     for settings in [
         "features.codex_hooks = true\n",
         "[features.codex_hooks]\nenabled = true\n",

@@ -182,7 +182,7 @@ fn socket_is_private_and_removed_at_the_end() {
 }
 
 #[test]
-fn no_more_clients_are_served_than_there_is_room_for() {
+fn client_limit_is_enforced() {
     let server = Listening::start(|home| format!("unix://{}/socket", home.display()));
     let mut clients: Vec<_> = (0..16).map(|_| server.unix()).collect();
     for client in &mut clients {

@@ -144,7 +144,7 @@ fn a_command_begins_once_it_is_approved() {
 }
 
 #[test]
-fn an_agent_asks_and_only_its_own_answer_reaches_it() {
+fn agent_gets_only_its_own_answers() {
     let task = json!({ "message": "make it", "agent_type": "worker" });
     let spawn = sse::items(&[sse::function_call("spawn", "spawn_agent", &task)]);
     // The ids of both calls are the same.

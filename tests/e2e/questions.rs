@@ -444,7 +444,7 @@ async fn two_hundred_generated_commands_are_asked_about_as_they_are() {
 }
 
 #[tokio::test]
-async fn a_model_cannot_speak_for_the_engine_in_any_surface() {
+async fn model_text_cannot_imitate_engine_text() {
     let calls: Vec<_> = FORGED_REASONS
         .iter()
         .map(|text| escalated("touch x", Some(text)))
@@ -599,7 +599,7 @@ async fn sandboxed_command_question_quotes_the_model() {
 }
 
 #[tokio::test]
-async fn words_of_the_model_are_quoted_where_the_sandbox_stays() {
+async fn model_reason_is_quoted_for_sandboxed_commands() {
     let call = |text: &&str| json!({ "command": "rm -rf x", "justification": text });
     let calls: Vec<_> = FORGED_REASONS.iter().map(call).collect();
     let (asked, _) = asked_by_app_server(&calls).await;

@@ -95,7 +95,7 @@ async fn newer_server(home: &TempDir) -> AppServer {
 }
 
 #[tokio::test]
-async fn thread_without_turns_keeps_what_it_may_do_after_a_kill() {
+async fn thread_without_turns_keeps_its_permissions_after_a_kill() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::status(200).wait(&Latch::new()));
     let home = scripted_home(&model, "");

@@ -17,7 +17,7 @@ fn read(path: &str) -> String {
 }
 
 #[test]
-fn the_rust_that_is_needed_is_the_one_that_is_named() {
+fn readme_names_the_required_rust_version() {
     assert!(read("Cargo.toml").contains("rust-version = \"1.95\""));
 }
 

@@ -469,7 +469,7 @@ async fn turns_know_whether_a_conversation_lasts() {
 }
 
 #[tokio::test]
-async fn without_a_server_there_is_an_error_and_no_conversation() {
+async fn unreachable_realtime_server_is_an_error() {
     let model = ModelServer::start([]).await.unwrap();
     let unused = BlockingListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", unused.local_addr().unwrap());

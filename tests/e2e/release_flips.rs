@@ -469,32 +469,32 @@ async fn flip_everywhere(scene: Scene, sign: Sign) {
 }
 
 #[tokio::test]
-async fn no_command_changes_form_when_a_client_shows_its_release() {
+async fn release_shown_later_keeps_the_form_of_commands() {
     flip_everywhere(Scene::Commands, Sign::Method).await;
 }
 
 #[tokio::test]
-async fn no_terminal_changes_form_when_a_client_shows_its_release() {
+async fn release_shown_later_keeps_the_form_of_terminals() {
     flip_everywhere(Scene::Terminals, Sign::Method).await;
 }
 
 #[tokio::test]
-async fn no_patch_changes_form_when_a_client_shows_its_release() {
+async fn release_shown_later_keeps_the_form_of_patches() {
     flip_everywhere(Scene::Patches, Sign::Method).await;
 }
 
 #[tokio::test]
-async fn no_review_changes_form_when_a_client_shows_its_release() {
+async fn release_shown_later_keeps_the_form_of_reviews() {
     flip_everywhere(Scene::Review, Sign::Method).await;
 }
 
 #[tokio::test]
-async fn no_error_changes_form_when_a_client_shows_its_release() {
+async fn release_shown_later_keeps_the_form_of_errors() {
     flip_everywhere(Scene::Failure, Sign::Method).await;
 }
 
 #[tokio::test]
-async fn no_interrupted_command_changes_form_when_a_client_shows_its_release() {
+async fn release_shown_later_keeps_the_form_of_interrupted_commands() {
     flip_everywhere(Scene::Interrupt, Sign::Method).await;
 }
 

@@ -134,7 +134,7 @@ async fn release_sources_have_a_fixed_priority() {
 }
 
 #[tokio::test]
-async fn a_release_that_is_none_is_refused_wherever_it_is_given() {
+async fn invalid_release_is_refused_everywhere() {
     let wrong = "`0.171.0` is no release of a client; expected one from 0.117 on, such as `0.171`";
     let home = home_with("");
     let mut server = AppServer::start(PROGRAM, home.path()).unwrap();

@@ -274,7 +274,7 @@ async fn process_features_give_way_to_settings() {
 }
 
 #[tokio::test]
-async fn the_models_of_a_file_take_the_place_of_all_others() {
+async fn model_file_replaces_all_other_models() {
     let home = tempfile::tempdir().unwrap();
     let entry = json!({
         "slug": "house", "display_name": "House", "description": "Ours.",

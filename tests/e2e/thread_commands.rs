@@ -108,7 +108,7 @@ async fn threads_go_on_and_copies_of_them() {
 }
 
 #[tokio::test]
-async fn flags_of_terminal_uis_are_taken_behind_resume_and_fork() {
+async fn resume_and_fork_accept_terminal_ui_flags() {
     let model = model(&["one", "two", "three"]).await;
     let place = ExecFolders::with_model(&model);
     run(&place, &["exec", "first"]).await;
@@ -175,7 +175,7 @@ async fn a_person_is_asked_before_a_thread_is_deleted() {
 }
 
 #[tokio::test]
-async fn a_thread_has_to_be_named_where_nobody_can_choose() {
+async fn thread_argument_is_required_without_a_terminal() {
     let place = ExecFolders::new();
     for command in ["resume", "fork"] {
         let error = error_of(&run(&place, &[command]).await);

@@ -234,7 +234,7 @@ async fn replay_fails_if_a_stored_thread_ignores_changed_settings() {
 }
 
 #[tokio::test]
-async fn two_calls_of_one_id_are_answered_as_they_were() {
+async fn replay_answers_two_calls_of_one_id_as_recorded() {
     let call =
         |command: &str| sse::function_call("same", "exec_command", &json!({ "cmd": command }));
     let plan = sse::function_call("same", "update_plan", &json!({ "plan": [] }));

@@ -41,7 +41,7 @@ fn run(cwd: &Path, arguments: &[&str], variables: &[(&str, &OsStr)]) -> Output {
 }
 
 #[test]
-fn program_in_such_a_folder_refuses_or_serves_and_never_panics() {
+fn program_in_an_unnamed_folder_never_panics() {
     let home = home_with("");
     let work = unnamed(home.path());
     let own = ("CODEX_HOME", home.path().as_os_str());
@@ -69,7 +69,7 @@ fn program_in_such_a_folder_refuses_or_serves_and_never_panics() {
 }
 
 #[test]
-fn such_a_home_folder_is_refused_wherever_it_comes_from() {
+fn unnamed_home_folder_is_refused() {
     let base = tempfile::tempdir().unwrap();
     let work = unnamed(base.path());
     let link = base.path().join("link");

@@ -375,7 +375,7 @@ async fn agent_usage_counts_for_its_tree_and_the_turn() {
 }
 
 #[tokio::test]
-async fn a_turn_pays_for_the_agent_that_works_for_it() {
+async fn agent_usage_counts_for_the_starting_turn() {
     let latch = Latch::new();
     let first = HttpReply::status(200)
         .header("content-type", "text/event-stream")

@@ -63,7 +63,7 @@ fn listed_models_can_be_set_and_have_the_current_one() {
 }
 
 #[test]
-fn a_model_that_is_not_listed_comes_back_with_its_effort() {
+fn unlisted_model_can_be_chosen_with_its_effort() {
     let mut settings = settings("on-request", "readOnly");
     settings.take(&json!({ "model": "own", "effort": "high" }));
     let change = settings.change("model", &select("b")).unwrap();

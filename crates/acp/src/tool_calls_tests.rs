@@ -120,7 +120,7 @@ fn mcp_tool_call_shows_the_server_content() {
 }
 
 #[test]
-fn a_search_of_the_web_is_a_search_or_a_fetch() {
+fn web_search_is_shown_as_search_or_fetch() {
     let search_summary = |query: &str, action: Value| {
         let call = tool_call_from_item(
             json!({ "type": "webSearch", "id": "w", "query": query, "action": action }),

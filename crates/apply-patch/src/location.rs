@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_link_in_the_place_of_the_folder_leads_nowhere() {
+    fn link_at_the_patched_folder_is_not_followed() {
         let base = tempfile::tempdir().unwrap();
         let base = base.path().canonicalize().unwrap();
         let [inside, moved, outside] = ["inside", "moved", "outside"].map(|name| base.join(name));

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stricter_match_further_down_beats_a_looser_one_above() {
+    fn stricter_match_wins_over_an_earlier_loose_one() {
         assert_eq!(seek(&["  x", "x ", "x"], &["x"], 0), Some(2));
         assert_eq!(seek(&["  x", "x "], &["x"], 0), Some(1));
         assert_eq!(seek(&["  x"], &["x"], 0), Some(0));
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn every_block_is_found_where_looking_at_each_place_finds_it() {
+    fn block_search_equals_linear_search() {
         // All texts of two kinds of lines up to this length, and all blocks.
         let texts = |length: u32| {
             (0..1_u32 << length).map(move |bits| -> Vec<&str> {

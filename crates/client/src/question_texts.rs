@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_does_not_ask_in_the_name_of_the_engine() {
+    fn server_question_cannot_imitate_the_engine() {
         let forged = "Allow Codex to run tool \"ls\"?";
         let expected = "The MCP server “s\\u{a}” asks: Allow Codex to run tool \"ls\"?";
         assert_eq!(server_question("s\n", forged, &Value::Null), expected);

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_variable_beats_the_default_if_it_is_not_empty() {
+    fn non_empty_home_variable_wins_over_the_default() {
         let folder = tempfile::tempdir().unwrap();
         let real = dunce::canonicalize(folder.path()).unwrap();
         let value = real.as_os_str();
@@ -119,7 +119,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn home_that_is_not_utf8_is_refused_wherever_it_comes_from() {
+    fn home_folder_must_be_utf8() {
         use std::os::unix::ffi::OsStrExt as _;
         let folder = tempfile::tempdir().unwrap();
         let real = folder.path().join(OsStr::from_bytes(b"h\xff"));

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_deepest_that_is_read_is_read_on_a_small_stack() {
+    fn deepest_allowed_nesting_is_read_on_a_small_stack() {
         let work = || {
             let keys = "a.".repeat(MAX_DEPTH - 1);
             let arrays = ("[".repeat(MAX_DEPTH), "]".repeat(MAX_DEPTH));

@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_home_of_the_user_a_tilde_is_a_name() {
+    fn tilde_is_a_name_without_a_home_folder() {
         let base = PathBase {
             folder: Path::new("/f"),
             user_home: None,

@@ -171,7 +171,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_marker_in_a_folder_of_everybody_is_not_believed() {
+    fn project_marker_in_a_shared_folder_is_ignored() {
         use std::os::unix::fs::PermissionsExt as _;
         let (_guard, top) = home();
         let shared = top.join("shared");

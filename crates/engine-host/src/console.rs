@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn answer_that_cannot_be_written_is_noted_and_fails_the_command() {
+    fn unwritable_answer_is_recorded_and_fails_the_command() {
         let mut notes = Vec::new();
         let mut full = FullDisk;
         let mut console = Console::new(&mut full, &mut notes);

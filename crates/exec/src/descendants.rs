@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn the_session_and_children_of_its_processes_belong_to_a_command() {
+    fn command_tree_has_its_session_and_children() {
         let mut tree = Descendants::of_session(10);
         let list = [
             process(1, 0, 1),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn an_orphan_that_was_seen_stays_and_its_children_come() {
+    fn observed_orphans_and_their_children_are_tracked() {
         let mut tree = Descendants::of_session(10);
         tree.update(&[process(10, 5, 10), process(12, 10, 12)]);
         let new = tree.update(&[process(12, 1, 12), process(15, 12, 15)]);

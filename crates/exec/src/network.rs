@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn look_ups_that_nobody_waits_for_still_count_against_the_limit() {
+    async fn abandoned_lookups_count_against_the_limit() {
         let resolver = SystemResolver {
             look_up: slow,
             ..SystemResolver::default()

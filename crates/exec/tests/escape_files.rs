@@ -123,7 +123,7 @@ async fn writing_through_a_link_fails() {
 }
 
 #[tokio::test]
-async fn hard_links_and_renames_do_not_lead_out_or_in() {
+async fn hard_links_and_renames_do_not_escape_the_roots() {
     let project = TestProject::new();
     for script in [
         "ln ../outside/file inside && echo x > inside",
@@ -533,7 +533,7 @@ async fn engine_files_cannot_be_changed() {
 }
 
 #[tokio::test]
-async fn a_working_folder_that_was_replaced_by_a_link_gives_nothing() {
+async fn working_folder_replaced_by_a_link_grants_no_access() {
     let project = TestProject::new();
     let inner = project.root.join("src");
     let policy_context = PolicyContext::of(&inner);

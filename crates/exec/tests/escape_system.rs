@@ -529,7 +529,7 @@ async fn the_network_can_be_allowed() {
 }
 
 #[tokio::test]
-async fn sockets_of_services_are_out_of_reach_with_the_network_on() {
+async fn service_sockets_are_unreachable_with_network_access() {
     let scene = AttackTargets::new().await;
     let policy = ConfinementPolicy::ReadOnly {
         read: ReadAccess::Full,

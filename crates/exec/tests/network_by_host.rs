@@ -945,7 +945,7 @@ async fn attempts_to_reach_more_fail() {
 }
 
 #[tokio::test]
-async fn an_address_that_changes_after_the_decision_reaches_nothing_else() {
+async fn changed_dns_answer_cannot_redirect_a_connection() {
     if !is_possible() {
         return;
     }
@@ -1058,7 +1058,7 @@ async fn name_of_this_machine_is_refused_unless_listed() {
 }
 
 #[tokio::test]
-async fn the_machine_itself_is_reached_only_where_it_is_listed() {
+async fn local_machine_must_be_listed() {
     if !is_possible() {
         return;
     }
@@ -1202,7 +1202,7 @@ async fn refused_connections_do_not_block_others() {
 
 /// One thread does everything here, as in the app server.
 #[tokio::test]
-async fn a_command_that_never_pauses_leaves_time_for_other_work() {
+async fn busy_command_does_not_starve_other_work() {
     if !is_possible() {
         return;
     }

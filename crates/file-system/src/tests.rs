@@ -46,7 +46,7 @@ fn a_file_is_read_up_to_the_limit() {
 }
 
 #[test]
-fn a_file_that_grows_is_read_as_long_as_it_was() {
+fn growing_file_is_read_to_its_initial_length() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     fs::write(&path, "12345").unwrap();

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_a_remote_or_a_repository_there_is_no_answer() {
+    async fn no_remote_or_repository_gives_no_diff() {
         let folder = tempfile::tempdir().unwrap();
         let outside = diff_to_remote(folder.path(), folder.path(), |_| false).await;
         assert!(

@@ -132,7 +132,7 @@ fn a_project_only_adds() {
 }
 
 #[test]
-fn a_file_of_a_project_that_cannot_be_used_hides_everything() {
+fn unusable_project_ignore_file_hides_everything() {
     let work = work(&[], &["a/b"]);
     work.write(IGNORE_FILE, "[z-a]\n");
     assert!(work.hides("a/b"));

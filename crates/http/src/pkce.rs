@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_differ_and_the_challenge_is_that_of_the_standard() {
+    fn pkce_secrets_differ_and_the_challenge_follows_the_standard() {
         let (one, other) = (PkceSecrets::new().unwrap(), PkceSecrets::new().unwrap());
         assert!(one.state != other.state && one.verifier != other.verifier);
         assert_eq!((one.state.len(), one.verifier.len()), (43, 86));

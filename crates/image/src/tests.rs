@@ -94,7 +94,7 @@ fn crc(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn a_file_that_promises_more_than_it_has_costs_nothing() {
+fn oversized_image_header_allocates_nothing() {
     assert!(prepare(promise(8, 8)).is_ok());
     for (width, height) in [(60_000, 60_000), (30_000, 30_000), (u32::MAX, 1)] {
         let error = prepare(promise(width, height)).unwrap_err();

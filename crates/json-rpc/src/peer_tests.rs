@@ -131,7 +131,7 @@ async fn an_invalid_reply_fails_its_request() {
 
 // Time stands still, so the time-out ends the wait as soon as nothing else can run.
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_does_not_read_is_not_read_either() {
+async fn input_pauses_while_the_peer_does_not_read() {
     let (peer, queue) = Peer::new("cancel");
     let (mut theirs, ours) = tokio::io::duplex(1024);
     let (input, output) = tokio::io::split(ours);

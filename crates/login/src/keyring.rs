@@ -207,7 +207,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_login_is_cut_into_entries_and_nothing_of_it_stays() {
+    fn login_is_split_into_entries_and_fully_removed() {
         let memory = MemoryKeyring::new(50);
         let keyring = keyring(&memory);
         assert_eq!(keyring.load().unwrap(), None);

@@ -362,7 +362,7 @@ async fn port_of_an_older_login_is_taken_over() {
 }
 
 #[tokio::test]
-async fn tokens_that_expire_are_renewed_once_for_all_who_need_them() {
+async fn expired_tokens_are_renewed_once_for_all_requests() {
     let test = LoginTest::new().await;
     test.store("w1", &token("w1", 30), "r1");
     let fresh = token("w1", 3600);

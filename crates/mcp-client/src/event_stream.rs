@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_are_those_of_the_server_and_grow_while_nothing_comes() {
+    fn stream_delay_follows_the_server_and_grows_without_events() {
         let seconds = |text: &str, empty| stream(text, empty).delay().as_secs_f64();
         let table = [
             ("", 0, 1.0),

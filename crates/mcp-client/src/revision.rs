@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repeated_request_has_the_answers_of_the_last_round_alone() {
+    fn repeated_request_has_only_the_latest_answers() {
         let mut params = json!({ "name": "x" });
         let answers = Map::from_iter([("q".to_owned(), json!(1))]);
         put_answers(&mut params, answers, &json!("s"));

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_owner_at_a_time_and_a_pause_after_failures() {
+    fn lease_has_one_owner_and_a_delay_after_failures() {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(MemoryStore::in_folder(folder.path()));
         let other = Arc::new(MemoryStore::in_folder(folder.path()));

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_name_another_limit_or_bring_a_text_of_their_own() {
+    fn limit_headers_give_another_limit_or_text() {
         let named = [
             ("x-codex-active-limit", "codex_other"),
             ("x-codex-other-limit-name", "Big Model"),

@@ -168,7 +168,7 @@ fn make_pipe(path: &Path) {
 }
 
 #[test]
-fn a_pipe_is_written_to_only_if_a_person_named_it() {
+fn only_user_named_pipes_are_written() {
     let (base, path) = place();
     let pipe = path.join("pipe");
     make_pipe(&pipe);

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn mcp_call_is_mirrored_and_a_great_result_is_not_repeated() {
+    fn mcp_call_is_mirrored_without_its_large_result() {
         for (length, is_repeated) in [(10, true), (100_000, false)] {
             let text = "x".repeat(length);
             let end = json!({

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn links_younger_than_the_right_to_make_them_are_not_followed() {
+    fn links_created_under_write_access_are_not_followed() {
         let folders = folders(&["work/old", "other"]);
         let link = |name: &str| symlink("../other", folders.top.join("work").join(name)).unwrap();
         link("before");

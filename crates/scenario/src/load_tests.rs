@@ -35,7 +35,7 @@ fn unknown_step_error_lists_the_known_steps() {
 }
 
 #[test]
-fn json_is_read_too_and_its_errors_name_the_way() {
+fn json_scenario_errors_have_a_path() {
     let scenario = r#"{"description": "d", "replies": [{"steps": [{"message": "hi"}, "cut"]}]}"#;
     assert!(Scenario::from_json("file.json", scenario).is_ok());
     let wrong = scenario.replace("\"hi\"", "7");

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_is_a_heredoc_and_at_most_a_cd() {
+    fn patch_script_is_a_heredoc_with_an_optional_cd() {
         for tag in ["EOF", "'EOF'", "\"EOF\"", "'PATCH'", "END-1"] {
             let name = tag.trim_matches(['\'', '"']);
             let heredoc = format!("apply_patch <<{tag}\n{PATCH}{name}\n");

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn each_part_of_a_script_is_judged_as_it_is_written() {
+    fn each_script_part_is_judged_separately() {
         let parts = |script| known_safe_parts(&call(script), &Usual);
         assert_eq!(parts("ls && touch x; cat y"), [true, false, true]);
         assert_eq!(parts("find . {-delete,}; ls"), [false, true]);

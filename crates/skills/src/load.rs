@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_come_in_their_order_and_a_file_counts_once() {
+    fn skill_scopes_are_ordered_and_files_unique() {
         let home = Home::new();
         home.skill("user/b", "b");
         home.skill("user/a", "a");

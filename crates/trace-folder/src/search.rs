@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn call_is_listed_once_and_text_that_is_sent_again_too() {
+    fn repeated_calls_and_texts_are_listed_once() {
         let pattern = Pattern::text("a \"b\"", false).unwrap();
         let value = serde_json::json!([
             { "call_id": "c1", "arguments": "{\"cmd\": \"echo a \\\"b\\\"\"}" },

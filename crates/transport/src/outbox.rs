@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn there_is_room_again_when_the_writer_has_taken_what_waited() {
+    async fn outbox_has_capacity_after_the_writer_drained_it() {
         let outbox = Outbox::new(Limits::ONLY_CLIENT);
         assert!(outbox.room().await);
         outbox.push(vec![b' '; RESUME_BYTES + 1]);
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reply_over_the_limit_is_not_added_and_ends_nothing() {
+    async fn oversized_reply_is_dropped_without_disconnecting() {
         let outbox = Outbox::new(Limits::only(10));
         outbox.push_notification(vec![b' '; 100]);
         assert_eq!(outbox.push_reply(vec![b' '; 100]), Ok(()));

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_leftover_is_taken_over_and_a_server_is_not() {
+    async fn only_abandoned_sockets_are_replaced() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("socket");
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());

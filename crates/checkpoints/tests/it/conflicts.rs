@@ -10,7 +10,7 @@ use codex_checkpoints::{
 use crate::work::{THREAD, Work, mark, picture};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn edits_of_a_person_are_conflicts_and_nothing_is_lost() {
+async fn user_edits_are_conflicts_and_are_kept() {
     let work = Work::new();
     work.write("a", "1\n");
     work.write("b", "1\n");
@@ -42,7 +42,7 @@ async fn edits_of_a_person_are_conflicts_and_nothing_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn edits_between_turns_and_commands_are_not_of_the_turn() {
+async fn edits_outside_commands_do_not_belong_to_the_turn() {
     let work = Work::new();
     work.write("a", "1\n");
     work.write("p", "1\n");

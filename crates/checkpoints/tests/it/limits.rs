@@ -8,7 +8,7 @@ use codex_checkpoints::{CheckpointLimits, Coverage, NotKeptReason, ThreadRecorde
 use crate::work::{THREAD, Work, full_picture, mark, picture};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn large_ignored_folders_are_listed_and_small_ones_go_back() {
+async fn small_ignored_folders_are_restored_and_large_ones_listed() {
     let work = Work::new();
     work.write(".gitignore", "target/\nsmall/\n");
     work.write("small/a", "1\n");

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn input_without_a_first_byte_is_not_waited_for_for_ever() {
+    fn silent_standard_input_is_abandoned() {
         let (_open, pieces) = channel();
         let input = collect_quietly(&pieces, Duration::ZERO);
         assert!(matches!(input.end, InputEnd::NeverBegan));

@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_show_who_they_are_in_a_way_that_is_taken() {
+    fn client_authentication_follows_the_server_metadata() {
         let of = |methods: Value| {
             let json = json!({ "authorization_endpoint": "https://h/a", "token_endpoint": "https://h/t",
                 "token_endpoint_auth_methods_supported": methods });

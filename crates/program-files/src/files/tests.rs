@@ -280,7 +280,7 @@ fn lines_with_computed_programs_are_reported() {
 }
 
 #[test]
-fn a_program_of_very_many_files_counts_as_its_folder() {
+fn program_with_many_files_is_hashed_as_a_folder() {
     let place = LineFolder::new();
     let imports: Vec<String> = (0..600).map(|n| format!("require('./m{n}');")).collect();
     for folder in ["work/dist", "work"] {
@@ -340,7 +340,7 @@ fn more_scripts_than_are_read_are_not_known() {
 }
 
 #[test]
-fn a_hash_changes_with_the_files_and_with_nothing_else() {
+fn hash_depends_only_on_the_files() {
     let place = LineFolder::new();
     place.write("work/check.sh", "one");
     let hash = |line: &str| place.files_of(line).content_hash().unwrap();
@@ -1286,7 +1286,7 @@ fn python_without_a_script_imports_no_workspace_files() {
 }
 
 #[test]
-fn a_home_folder_that_is_the_workspace_has_code_of_programs() {
+fn workspace_home_folder_contains_program_code() {
     let mut folder = LineFolder::new();
     let work = folder.root().join("work");
     folder
@@ -2462,7 +2462,7 @@ fn programs_that_data_decides_cannot_be_rewritten() {
 }
 
 #[test]
-fn data_that_functions_of_other_code_start_cannot_be_rewritten() {
+fn files_started_by_imported_functions_are_protected() {
     for (line, files) in [
         (
             "python3 a.py",

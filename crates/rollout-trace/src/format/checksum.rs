@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sealed_line_agrees_until_a_bit_of_it_flips() {
+    fn checksum_detects_a_flipped_bit() {
         let mut line = br#"{"a":1}"#.to_vec();
         seal_line(&mut line, 0);
         assert_eq!(line_agrees(&line), Some(true));

@@ -118,7 +118,7 @@ fn a_call_id_that_is_dispatched_twice_makes_two_calls() {
 }
 
 #[test]
-fn an_empty_reasoning_and_an_unknown_role_are_no_damage() {
+fn empty_reasoning_and_unknown_roles_are_valid() {
     let reduction = check(|session| {
         session.request(
             "i1",

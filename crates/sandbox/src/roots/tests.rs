@@ -51,7 +51,7 @@ fn the_working_folder_is_writable_but_not_its_metadata() {
 }
 
 #[test]
-fn a_project_that_begins_above_the_working_folder_is_protected_too() {
+fn project_root_above_the_working_folder_is_protected() {
     let (_guard, root) = workspace();
     let cwd = root.join("project/a/b");
     fs::create_dir_all(&cwd).unwrap();

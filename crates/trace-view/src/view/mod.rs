@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_has_its_marks_once_each_and_in_order() {
+    fn page_template_has_each_mark_once_in_order() {
         let at = ["/*STYLE*/", "/*DATA*/", "/*SCRIPT*/"].map(|mark| {
             assert_eq!(PAGE.matches(mark).count(), 1, "{mark}");
             PAGE.find(mark)

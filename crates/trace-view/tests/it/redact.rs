@@ -182,7 +182,7 @@ fn without_text_arguments_and_file_names_go_too() {
 }
 
 #[test]
-fn secrets_in_keys_arguments_and_torn_lines_are_gone_too() {
+fn secrets_in_keys_arguments_and_torn_lines_are_redacted() {
     let bundle = Bundle::unpack("one_turn");
     let payload = r#"{"client_secret":"f9Kx02mmQpZ71vTe","/home/grace.hopper/x":1,
         "arguments":"{\"api_key\":\"f9Kx02mmQpZ71vTf\",\"cwd\":\"/home/grace.hopper\"}","n":1.50}"#;

@@ -148,7 +148,7 @@ async fn long_message_is_fragmented_with_pongs_in_between() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn silence_ends_a_connection_and_a_sign_of_life_does_not() {
+async fn silent_connection_is_closed_and_pongs_keep_it() {
     let control = ControlQueue::default();
     let begun = tokio::time::Instant::now();
     control.until_silent().await;

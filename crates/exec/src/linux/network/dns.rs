@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_with_a_dot_is_not_taken_for_two() {
+    fn dns_label_with_a_dot_is_one_label() {
         let mut names = InventedAddresses::default();
         let mut bytes = vec![7, 8, 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, 6];
         bytes.extend(b"a.test\0\0\x01\0\x01");

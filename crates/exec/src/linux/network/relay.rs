@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn much_is_passed_on_also_where_no_large_buffer_is_left() {
+    async fn relay_works_without_large_buffers() {
         let much = 8 * BUFFER;
         let mut taken = Vec::new();
         while let Some(buffer) = shared_limits::large_buffer() {

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_commands_of_a_process_leave_a_quarter_of_its_descriptors() {
+    fn command_descriptors_leave_a_quarter_free() {
         for descriptors in [3, 1024, 20_000] {
             let of_connections = 2 * part_of(Some(descriptors), 4);
             let of_addresses = 2 * part_of(Some(descriptors), 8);

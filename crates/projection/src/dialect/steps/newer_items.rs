@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_without_a_call_is_a_call_with_that_answer() {
+    fn output_without_a_call_becomes_a_call() {
         let item = older(json!({
             "type": "functionCallOutput", "id": "c", "name": "clock", "namespace": "time", "output": "noon",
         }));
