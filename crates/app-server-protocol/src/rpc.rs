@@ -176,7 +176,7 @@ pub mod error_code {
     /// The server failed at something that should have worked.
     pub const INTERNAL_ERROR: i64 = -32603;
     /// The server has too much to do; try again later.
-    pub const OVERLOADED_CODE: i64 = -32001;
+    pub const OVERLOADED: i64 = -32001;
 
     /// Every code with what it means, for the documentation.
     pub const ALL: [(i64, &str); 6] = [
@@ -195,7 +195,7 @@ pub mod error_code {
             "The server failed at something that should have worked.",
         ),
         (
-            OVERLOADED_CODE,
+            OVERLOADED,
             "The server has too much to do; try again later.",
         ),
     ];
