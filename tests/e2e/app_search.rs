@@ -135,7 +135,7 @@ async fn many_tools_are_searched_for_and_called() {
 
 #[tokio::test]
 async fn mentioned_apps_are_offered_for_the_rest_of_the_thread() {
-    let replies = ["one", "two", "three", "four"].map(says).into();
+    let replies = ["one", "two", "three", "four"].map(text_reply).into();
     let mut test = searching(replies, FEATURE).await;
     let thread = test.server.start_thread().await;
     for text in [

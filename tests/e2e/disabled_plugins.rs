@@ -65,7 +65,7 @@ fn added(model: &ModelServer, request: usize) -> String {
 
 #[tokio::test]
 async fn disabled_plugin_contributes_nothing() {
-    let replies = ["1", "2", "3", "4", "5", "6"].map(says);
+    let replies = ["1", "2", "3", "4", "5", "6"].map(text_reply);
     let model = ModelServer::start(replies).await.unwrap();
     let (home, mut server) = two_plugins(&model).await;
     let thread = server.start_thread().await;

@@ -40,7 +40,7 @@ async fn asked(server: &mut AppServer, model: &ModelServer) -> String {
 
 #[tokio::test]
 async fn plugin_hook_runs_while_its_trusted_content_is_unchanged() {
-    let replies = ["one", "two", "three", "four"].map(says);
+    let replies = ["one", "two", "three", "four"].map(text_reply);
     let model = ModelServer::start(replies).await.unwrap();
     let (home, team) = home_with_plugin(&model);
     let mut server = experimental_server(&home).await;

@@ -127,13 +127,13 @@ fn each_connection_has_a_session_of_its_own() {
     });
     assert_ne!(sessions[0], sessions[1]);
     for client in &mut clients {
-        say(client, "1");
+        submit_text(client, "1");
         assert_eq!(wait_for(client, "task_complete").unwrap()["id"], "1");
     }
     let [mut first, mut second] = clients;
     first.get_mut().shutdown(Shutdown::Write).unwrap();
     assert!(wait_for(&mut first, "shutdown_complete").is_some());
-    say(&mut second, "2");
+    submit_text(&mut second, "2");
     assert_eq!(wait_for(&mut second, "task_complete").unwrap()["id"], "2");
 }
 
@@ -152,11 +152,11 @@ fn a_web_page_starts_no_task() {
 fn a_later_line_that_is_no_submission_ends_nothing() {
     let server = Listening::start(|_| "tcp://127.0.0.1:0".to_owned());
     let mut client = server.tcp();
-    say(&mut client, "1");
+    submit_text(&mut client, "1");
     wait_for(&mut client, "task_complete").unwrap();
     client.get_mut().write_all(b"no submission\n").unwrap();
     wait_for(&mut client, "error").unwrap();
-    say(&mut client, "2");
+    submit_text(&mut client, "2");
     assert_eq!(wait_for(&mut client, "task_complete").unwrap()["id"], "2");
 }
 
@@ -168,7 +168,7 @@ fn socket_is_private_and_removed_at_the_end() {
     let mut client = server.unix();
     client.get_mut().write_all(b"no submission\n").unwrap();
     wait_for(&mut client, "error").unwrap();
-    say(&mut client, "1");
+    submit_text(&mut client, "1");
     wait_for(&mut client, "task_complete").unwrap();
     // Another server does not take the place of a live one.
     let second = command(&server.folder, &server.url).output().unwrap();
@@ -193,7 +193,7 @@ fn client_limit_is_enforced() {
     last.get_mut().shutdown(Shutdown::Write).unwrap();
     wait_for(&mut last, "shutdown_complete").unwrap();
     while last.read_line(&mut String::new()).unwrap() > 0 {}
-    say(&mut clients[0], "1");
+    submit_text(&mut clients[0], "1");
     wait_for(&mut clients[0], "task_complete").unwrap();
 }
 
