@@ -14,7 +14,7 @@ use crate::connection::{Connection, Responder};
 use crate::failure::Failure;
 use crate::ordering::Access;
 use crate::server::AppServer;
-use crate::thread::{Actor, ThreadCall, ThreadHandle};
+use crate::thread::{Actor, ActorCall, ThreadHandle};
 
 /// The server and the connection of a request.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl<M: RequestMethod + 'static> EarlyReply<M> {
     /// Asks a loaded thread, and replies before anything else happens to it.
     pub(super) fn of_thread(
         thread: ThreadHandle,
-        call: impl ThreadCall<Result<M::Response, Failure>>,
+        call: impl ActorCall<Result<M::Response, Failure>>,
     ) -> Self {
         Self::by_thread(thread, |thread, reply| {
             async { reply.reply(call(thread).await) }.boxed()

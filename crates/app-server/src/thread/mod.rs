@@ -67,19 +67,19 @@ pub(crate) use snapshot::Snapshot;
 pub(crate) use stored_settings::GivenPolicy;
 pub(crate) use workplace::RequestedPlace;
 
-/// The limit of queued requests per thread.
-const MAILBOX: usize = 128;
+/// How many calls wait for a thread at most.
+const CALL_QUEUE_CAPACITY: usize = 128;
 
 /// What is asked of a loaded thread: a function of its [`Actor`]. It runs in the thread's own task, so it sees all of the state,
 /// and nothing else happens to the thread meanwhile. The future is boxed, so that an idle thread holds no room for it.
-pub(crate) trait ThreadCall<R>:
+pub(crate) trait ActorCall<R>:
     FnOnce(&mut Actor) -> BoxFuture<'_, R> + Send + 'static
 {
 }
 
-impl<F, R> ThreadCall<R> for F where F: FnOnce(&mut Actor) -> BoxFuture<'_, R> + Send + 'static {}
+impl<F, R> ActorCall<R> for F where F: FnOnce(&mut Actor) -> BoxFuture<'_, R> + Send + 'static {}
 
-type QueuedCall = Box<dyn ThreadCall<()>>;
+type QueuedCall = Box<dyn ActorCall<()>>;
 
 /// The handle of a loaded thread. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -90,7 +90,7 @@ pub(crate) struct ThreadHandle {
 
 impl ThreadHandle {
     fn new(takes_input: bool) -> (Self, mpsc::Receiver<QueuedCall>) {
-        let (calls, queued) = mpsc::channel(MAILBOX);
+        let (calls, queued) = mpsc::channel(CALL_QUEUE_CAPACITY);
         (Self { calls, takes_input }, queued)
     }
 
@@ -102,7 +102,7 @@ impl ThreadHandle {
     /// Asks the thread, and waits for the reply.
     pub(crate) async fn call<R: Send + 'static>(
         &self,
-        call: impl ThreadCall<R>,
+        call: impl ActorCall<R>,
     ) -> Result<R, ThreadClosed> {
         let (answer, reply) = oneshot::channel();
         self.tell(|thread| async move { drop(answer.send(call(thread).await)) }.boxed())
@@ -112,7 +112,7 @@ impl ThreadHandle {
 
     /// Asks the thread, and does not wait. A closed thread drops the call, and with it a responder that the call owns, which
     /// replies then.
-    pub(crate) async fn tell(&self, call: impl ThreadCall<()>) {
+    pub(crate) async fn tell(&self, call: impl ActorCall<()>) {
         let _ = self.calls.send(Box::new(call)).await;
     }
 
@@ -151,5 +151,30 @@ pub(crate) fn accepted_turn(id: String, root_turn_id: Option<String>) -> Turn {
         completed_at: None,
         duration_ms: None,
         items_view: Some(TurnItemsView::NotLoaded),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn queued_call_fails_when_its_thread_ends() {
+        let (handle, mut queued) = ThreadHandle::new(true);
+        let reply = handle.with(|_| ());
+        let end = async {
+            let call = queued.recv().await;
+            drop(queued);
+            drop(call);
+        };
+        assert_eq!(tokio::join!(reply, end).0, Err(ThreadClosed));
+    }
+
+    #[tokio::test]
+    async fn call_to_ended_thread_fails() {
+        let (handle, queued) = ThreadHandle::new(true);
+        drop(queued);
+        assert_eq!(handle.with(|_| ()).await, Err(ThreadClosed));
+        handle.closed().await;
     }
 }
