@@ -166,6 +166,19 @@ impl<'t> Cursor<'t> {
         whole
     }
 
+    /// The text of `((…))`, if it is a number: otherwise a group begins a line.
+    fn arithmetic(&mut self) -> Option<&'t str> {
+        let mut rest = Cursor {
+            rest: self.rest.strip_prefix("((")?,
+        };
+        let inner = rest.until_closed('(', ')');
+        if !rest.take(")") {
+            return None;
+        }
+        self.rest = rest.rest;
+        Some(inner)
+    }
+
     fn until(&mut self, end: char) -> &'t str {
         match self.rest.split_once(end) {
             Some((text, rest)) => {
@@ -357,9 +370,21 @@ impl LineReader<'_> {
                 }
                 '$' => self.expansion(cursor, &mut word, depth),
                 '{' if braces(cursor.rest) => word.text.push(UNKNOWN_CHAR),
+                // Patterns of files: `@(a|b)`. Without them, `!(a)` is a command.
+                '!' | '@' | '?' | '*' | '+' if cursor.take("(") => {
+                    let inner = cursor.until_closed('(', ')');
+                    self.read(inner, depth + 1);
+                    word.text.push('*');
+                }
                 '~' if word.text.is_empty() && !word.is_quoted => {
                     let name = cursor.name();
-                    if name.is_empty() {
+                    let is_here = name.is_empty() && cursor.rest.starts_with("+/");
+                    if is_here {
+                        cursor.next();
+                        word.text.push('.');
+                    } else if name.is_empty() && cursor.rest.starts_with(['+', '-']) {
+                        word.text.push(UNKNOWN_CHAR);
+                    } else if name.is_empty() {
                         let home = self.value("HOME");
                         word.text.push_str(&home);
                     } else {
@@ -406,9 +431,8 @@ impl LineReader<'_> {
 
     /// What follows a `$`.
     fn expansion(&mut self, cursor: &mut Cursor<'_>, word: &mut Word, depth: usize) {
-        if cursor.take("((") {
-            cursor.until_closed('(', ')');
-            cursor.take(")");
+        if let Some(number) = cursor.arithmetic() {
+            self.expanded(number, depth);
             word.text.push(UNKNOWN_CHAR);
         } else if cursor.take("(") {
             let inner = cursor.until_closed('(', ')').to_owned();
@@ -447,22 +471,43 @@ impl LineReader<'_> {
     fn parameter(&mut self, inner: &str, depth: usize) -> String {
         let mut cursor = Cursor { rest: inner };
         let name = cursor.name().to_owned();
+        let operator = [":-", "-", ":=", "="]
+            .into_iter()
+            .find(|operator| cursor.take(operator));
+        let rest = self.expanded(cursor.rest, depth);
         if !is_identifier(&name) {
             // A variable whose name another one has may have any value.
             let is_named = inner.starts_with('!') && inner.len() > 1;
             return if is_named { UNKNOWN_CHAR } else { ARGUMENT }.to_string();
         }
         let value = self.value(&name);
-        for operator in [":-", "-", ":=", "="] {
-            if cursor.take(operator) {
-                let default = std::mem::take(&mut self.word(&mut cursor, depth).text);
-                return if value.is_empty() { default } else { value };
+        match operator {
+            Some(_) if value.is_empty() => rest,
+            Some(_) => value,
+            None if inner.len() == name.len() => value,
+            None => UNKNOWN_CHAR.to_string(),
+        }
+    }
+
+    /// A text that is no line, with what is known in it filled in.
+    fn expanded(&mut self, text: &str, depth: usize) -> String {
+        let mut cursor = Cursor { rest: text };
+        let mut expanded = String::new();
+        while let Some(c) = cursor.peek() {
+            self.count += 1;
+            if self.count > MAX_WORDS {
+                self.found.gave_up = true;
+                break;
+            }
+            let before = cursor.rest.len();
+            expanded.push_str(&self.word(&mut cursor, depth).text);
+            if cursor.rest.len() == before {
+                // It separates words of lines.
+                expanded.push(c);
+                cursor.next();
             }
         }
-        if cursor.rest.is_empty() {
-            return value;
-        }
-        UNKNOWN_CHAR.to_string()
+        expanded
     }
 
     /// The output of a command in a word, where it is known.
@@ -637,6 +682,38 @@ mod tests {
         check("cat <<E\n./x\nE\n", &[&["cat", "<E"], &["./x"], &["E"]]);
         check("if a; then b; else c; fi", &[&["a"], &["b"], &["c"]]);
         check("{ a; } & (b)", &[&["a"], &["b"]]);
+    }
+
+    #[test]
+    fn commands_in_expansions_are_found() {
+        for line in [
+            "n=$(( $(./x) + 1 ))",
+            "sleep $(( $(./x) ))",
+            "[ $(( $(./x) )) -gt 0 ]",
+            "echo $((`./x`))",
+            "echo $(( a[$(./x)] ))",
+            "echo \"$(( ${a:-$(./x)} ))\"",
+            "echo $((./x); ./y)",
+            "echo ${y:$(./x):1}",
+            "echo ${y/a/$(./x)}",
+            "echo ${y/a b/$(./x)}",
+            "echo ${a[$(./x)]}",
+            "echo ${#a[$(./x)]}",
+            "echo ${1:-$(./x)}",
+            "echo ${@:$(./x)}",
+            "echo ${y:-a b $(./x)}",
+            "echo \"a${x+$(./x)}\"",
+            "echo ${x:+`./x`}",
+            "echo ${x:?$(./x)}",
+            "echo ${x%%\"$(./x)\"}",
+            "if !(./x); then y; fi",
+        ] {
+            let found = read(line);
+            assert!(found.contains(&vec!["./x".to_owned()]), "{line}: {found:?}");
+        }
+        check("tools/@(b|c).sh", &[&["b"], &["c"], &["tools/*.sh"]]);
+        check("~+/a ~-/b", &[&["./a", "?-/b"]]);
+        check("echo $((1 + 2)) ${x:-a b}", &[&["echo", "?", "a b"]]);
     }
 
     #[test]
