@@ -32,6 +32,11 @@ impl Effort {
         self.spend(files.saturating_mul(LOOKUP))
     }
 
+    /// Whether this many names may be compared.
+    pub(crate) fn compares(&self, names: usize) -> bool {
+        self.spend(names)
+    }
+
     pub(crate) fn is_spent(&self) -> bool {
         self.left.get() == 0
     }

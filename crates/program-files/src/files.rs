@@ -86,6 +86,7 @@ impl ProgramFiles {
             }
         }
         self.import_places = RunPlaces::default();
+        self.import_roots.clear();
         self.places.clear();
         self.finish()
     }

@@ -181,6 +181,7 @@ impl<'a> Finder<'a> {
                 let mut folders = self.folders.iter().filter(has_module).peekable();
                 found.imports_nothing |= folders.peek().is_none();
                 found.import_places.add(&self.run_places);
+                found.import_roots.extend(self.folders.iter().cloned());
                 folders.for_each(|folder| self.add_modules(folder, found));
             }
             FileCandidate::Packages => self.add_packages(self.place.cwd, found),

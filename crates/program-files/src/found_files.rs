@@ -55,6 +55,8 @@ pub struct ProgramFiles {
     pub(crate) git_files: BTreeSet<PathBuf>,
     /// Where Python may import from the folder in which it runs.
     pub(crate) import_places: RunPlaces,
+    /// The folders from which Python imports if it runs no script.
+    pub(crate) import_roots: BTreeSet<PathBuf>,
     /// Where the files run, apart from the working folder.
     pub(crate) places: BTreeMap<PathBuf, RunPlaces>,
     /// A word that may name a file to run, and that is not known before.
@@ -93,6 +95,7 @@ impl ProgramFiles {
         }
         self.imports_nothing |= part.imports_nothing;
         self.import_places.add(&part.import_places);
+        self.import_roots.extend(part.import_roots);
         self.has_more |= part.has_more;
         self.recipes.extend(part.recipes);
         self.recipe_files.extend(part.recipe_files);
@@ -111,6 +114,7 @@ impl ProgramFiles {
         }
         self.imports_nothing |= part.imports_nothing;
         self.import_places.add(&part.import_places);
+        self.import_roots.extend(part.import_roots);
         self.search_paths.extend(part.search_paths);
         self.recipes.extend(part.recipes);
         self.recipe_files.extend(part.recipe_files);

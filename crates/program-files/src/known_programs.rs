@@ -520,10 +520,10 @@ pub(crate) fn without_version(name: &str) -> &str {
 
 /// Whether a file of this name is code.
 pub(crate) fn has_code_ending(path: &str) -> bool {
-    const ENDINGS: [&str; 32] = [
+    const ENDINGS: [&str; 33] = [
         ".awk", ".bash", ".bat", ".cjs", ".cmd", ".cts", ".dll", ".dylib", ".exe", ".fish", ".jar",
         ".js", ".jsx", ".just", ".ksh", ".lua", ".mjs", ".mk", ".mts", ".node", ".php", ".pl",
-        ".pm", ".ps1", ".py", ".rb", ".sh", ".so", ".ts", ".tsx", ".wasm", ".zsh",
+        ".pm", ".ps1", ".py", ".pyc", ".rb", ".sh", ".so", ".ts", ".tsx", ".wasm", ".zsh",
     ];
     ENDINGS.iter().any(|ending| path.ends_with(ending))
 }

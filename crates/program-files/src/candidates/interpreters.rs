@@ -6,6 +6,7 @@ use crate::indirect_runs::runs_its_input;
 use crate::interpreters::{Language, code_arguments, module_folder};
 use crate::known_programs::{base_name, is_data};
 use crate::line::{CommandWords, UNKNOWNS};
+use crate::python_imports::imported_modules;
 use crate::python_start::PythonStart;
 
 impl Candidates {
@@ -99,6 +100,13 @@ impl Candidates {
                 self.all
                     .push(FileCandidate::Path(format!("{path}{ending}")));
             }
+        }
+        if language == Language::Python {
+            let modules = imported_modules(code);
+            modules
+                .iter()
+                .filter(|module| module.level == 0 && module.parts.len() > 1)
+                .for_each(|module| self.module(&module.path().replace('/', ".")));
         }
         for call in calls {
             if call.is_computed {

@@ -82,8 +82,11 @@ impl Candidates {
             return self.builds(module, &[]);
         }
         let path = module.replace('.', "/");
-        for file in [".py", "/__main__.py", "/__init__.py"] {
-            self.all.push(FileCandidate::Path(format!("{path}{file}")));
-        }
+        let packages = path.match_indices('/').map(|(at, _)| &path[..at]);
+        let packages = packages.map(|package| format!("{package}/__init__.py"));
+        let files = [".py", ".pyc", "/__main__.py", "/__init__.py"];
+        let files = files.iter().map(|file| format!("{path}{file}"));
+        self.all
+            .extend(packages.chain(files).map(FileCandidate::Path));
     }
 }

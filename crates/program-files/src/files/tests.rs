@@ -179,6 +179,142 @@ fn imported_and_called_files_of_scripts_are_found() {
 }
 
 #[test]
+fn modules_of_packages_of_python_are_protected() {
+    let package = [
+        "tools/__init__.py",
+        "tools/sub/__init__.py",
+        "tools/sub/x.py",
+        "tools/lib/h.py",
+        ".venv/bin/python",
+    ];
+    for (line, files, changed) in [
+        ("python3 -m tools.a", "from tools.sub import x", "sub/x.py"),
+        (
+            "python3 -m tools.a",
+            "from tools.sub import (\n y, # y\n x as z)",
+            "sub/x.py",
+        ),
+        (
+            "python3 -m tools.a",
+            "from tools import lib",
+            "sub/__init__.py",
+        ),
+        ("python3 -m tools.a", "from .sub import x", "sub/x.py"),
+        ("python3 -m tools.sub.b", "", "sub/__init__.py"),
+        ("python3 -m tools.sub.b", "", "__init__.py"),
+        ("python3 -m tools.sub.b", "from ..lib import h", "lib/h.py"),
+        (
+            "python3 -m tools.sub.b",
+            "from .. lib \\\n import h",
+            "lib/h.py",
+        ),
+        ("python3 tools/a.py", "from sub import x", "sub/x.py"),
+        (
+            "python3 tools/a.py",
+            "from sub import x",
+            "sub/x/__init__.py",
+        ),
+        ("python3 tools/a.py", "import sub.deep.x", "sub/deep/x.py"),
+        ("python3 tools/a.py", "import sub.x.y", "sub/x/__init__.py"),
+        (
+            "python3 tools/a.py",
+            "from sub.deep import x",
+            "sub/deep/x.py",
+        ),
+        (
+            "python3 tools/a.py",
+            "from sub.deep import x",
+            "sub/deep/__init__.py",
+        ),
+        ("python3 tools/a.py", "from sub import x", "sub/x.pyc"),
+        ("cd tools && python3 -m a", "from sub import x", "sub/x.py"),
+        (
+            ".venv/bin/python -m tools.a",
+            "from tools.sub import x",
+            "sub/x.py",
+        ),
+        (
+            "uv run python -m tools.a",
+            "from tools.sub import x",
+            "sub/x.py",
+        ),
+        (
+            "poetry run python3 -m tools.a",
+            "from tools.sub import x",
+            "sub/x.py",
+        ),
+        ("python3 -c 'from tools.sub import x'", "", "sub/x.py"),
+        (
+            "python3 -c 'from tools.sub import x'",
+            "",
+            "sub/__init__.py",
+        ),
+        ("python3 - <<E\nfrom tools.sub import x\nE", "", "sub/x.py"),
+        (
+            "sh -c 'python3 -m tools.a'",
+            "from tools.sub import x",
+            "sub/x.py",
+        ),
+        ("sh t.sh", "from tools.sub import x", "sub/x.py"),
+        ("make x", "from tools.sub import x", "sub/x.py"),
+        ("python3 t.py", "from tools.sub import x", "sub/x.py"),
+        (
+            "python3 tools/sub/b.py",
+            "import sys; sys.path.append('.')\nfrom tools.lib import h",
+            "lib/h.py",
+        ),
+        (
+            "python3 tools/sub/b.py",
+            "import sys, pathlib\nsys.path.insert(0, str(pathlib.Path(__file__).parent.parent / 'lib'))\n\
+             from deep.more import h",
+            "lib/deep/more/h.py",
+        ),
+        (
+            "python3 tools/a.py",
+            "import importlib\nimportlib.import_module('sub.deep.x')",
+            "sub/deep/x.py",
+        ),
+    ] {
+        let own = [
+            format!("tools/a.py: {files}"),
+            format!("tools/sub/b.py: {files}"),
+            "t.sh: python3 -m tools.a".to_owned(),
+            "t.py: import subprocess\nsubprocess.run(['python3', '-m', 'tools.a'])".to_owned(),
+            "Makefile: x:\n\tpython3 -m tools.a\n".to_owned(),
+        ];
+        let files = own.iter().map(String::as_str).chain(package);
+        check_rewritten(
+            line,
+            &files.collect::<Vec<_>>(),
+            &format!("tools/{changed}"),
+        );
+    }
+}
+
+#[test]
+fn modules_that_scripts_do_not_import_are_no_files_of_them() {
+    let place = LineFolder::new();
+    for (path, text) in [
+        (
+            ".codex/a.py",
+            "import json, sub.x\nfrom os import path\napp.run('settings.x')\n",
+        ),
+        (".codex/sub/__init__.py", ""),
+        (".codex/sub/x.py", ""),
+        (".codex/sub/y.py", ""),
+        ("app.py", ""),
+        ("path.py", ""),
+        ("settings.py", ""),
+        ("sub/z.py", ""),
+    ] {
+        place.write(&format!("work/{path}"), text);
+    }
+    let expected = ["a.py", "sub/__init__.py", "sub/x.py"];
+    let expected = expected.map(|path| format!("work/.codex/{path}"));
+    assert_eq!(place.own("python3 .codex/a.py"), expected);
+}
+
+#[test]
 fn packages_and_virtual_environments_count_as_a_whole() {
     let place = LineFolder::new();
     place.write("work/a.js", "require('left')");
