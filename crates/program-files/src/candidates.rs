@@ -19,8 +19,8 @@ use crate::interpreters::{
     Language, STARTUP_FILES, home_files, is_interpreter, is_shell, reads_startup_files,
 };
 use crate::known_programs::{
-    BUILDERS, FOLDER_FILES, OUTPUT_OPTIONS, PACKAGE_BUILDERS, PACKAGE_MANAGERS, PACKAGE_RUNNERS,
-    READERS, RUN_FOLDERS, RUNNERS, WRAPPERS, WRITERS, WRITTEN_SUFFIXES, base_name, has_code_ending,
+    BUILDERS, OUTPUT_OPTIONS, PACKAGE_BUILDERS, PACKAGE_MANAGERS, PACKAGE_RUNNERS, READERS,
+    RUN_FOLDERS, RUNNERS, WRAPPERS, WRITERS, WRITTEN_SUFFIXES, base_name, has_code_ending,
     without_version,
 };
 use crate::line::{CommandWords, KnownValues, LineCommands, UNKNOWNS, read_line};
@@ -28,6 +28,7 @@ use crate::moved_commands::{change_to_unknown_folder, changes_folder, unknown_fo
 use crate::python_start::removes_variables;
 use crate::recipe_runners::recipe_request;
 use crate::sed;
+use crate::tool_settings::{has_settings, settings_of, tool_name};
 
 /// How deeply code in code is read.
 const MAX_CODE_DEPTH: usize = 3;
@@ -57,6 +58,8 @@ pub(crate) enum FileCandidate {
     RecipeFile(String),
     /// A folder in which recipes are looked for and run.
     RecipeFolder(String),
+    /// The files with settings that are named after a tool.
+    Settings(String),
 }
 
 /// The paths and names that commands may mean.
@@ -301,14 +304,7 @@ impl Candidates {
         if name == "git" {
             self.git(arguments);
         }
-        for (runner, files) in FOLDER_FILES {
-            if runner == without_version(name) {
-                let files = files
-                    .iter()
-                    .map(|file| FileCandidate::Path((*file).to_owned()));
-                self.all.extend(files);
-            }
-        }
+        self.settings(program);
         for (runner, folders) in RUN_FOLDERS {
             if runner == without_version(name) {
                 let folders = folders.iter().map(|folder| (*folder).to_owned());
@@ -323,6 +319,9 @@ impl Candidates {
                 continue;
             }
             let is_option = argument.starts_with('-') && argument.len() > 1;
+            if !is_option && begins_tools(name) {
+                self.settings(argument);
+            }
             if runs_packages(name) && !is_option {
                 self.package(argument);
             }
@@ -340,6 +339,16 @@ impl Candidates {
             self.variable(argument);
             self.argument(argument);
         }
+    }
+
+    /// What a tool reads of the folder.
+    fn settings(&mut self, program: &str) {
+        let Some(name) = tool_name(program) else {
+            return;
+        };
+        let files = settings_of(name).map(|file| FileCandidate::Path(file.to_owned()));
+        self.all.extend(files);
+        self.all.push(FileCandidate::Settings(name.to_owned()));
     }
 
     /// A program that runs whatever lies in its folder.
@@ -423,6 +432,15 @@ impl Candidates {
     }
 }
 
+/// Whether an argument of a program may be a tool that it begins.
+fn begins_tools(name: &str) -> bool {
+    WRAPPERS.contains(&name)
+        || RUNNERS.contains(&name)
+        || PACKAGE_BUILDERS.contains(&name)
+        || name == "composer"
+        || (is_interpreter(name) && !is_shell(name))
+}
+
 /// Whether a program runs those of packages: for each script of a package, there may be a program of that name.
 fn runs_packages(name: &str) -> bool {
     PACKAGE_RUNNERS.contains(&name) || PACKAGE_MANAGERS.contains(&name)
@@ -438,7 +456,7 @@ fn is_special(word: &str) -> bool {
     let is_listed = WRAPPERS.contains(&name)
         || RUNNERS.contains(&name)
         || PACKAGE_BUILDERS.contains(&name)
-        || FOLDER_FILES.iter().any(|(own, _)| *own == name)
+        || has_settings(name)
         || BUILDERS.iter().any(|(own, _)| *own == name);
     (is_listed || is_interpreter(name)) && !word.contains(UNKNOWNS)
 }
@@ -462,6 +480,7 @@ mod tests {
             FileCandidate::Variable(name, value) => format!("{name}={value}"),
             FileCandidate::RecipeFile(path) => format!("{path}:"),
             FileCandidate::RecipeFolder(path) => format!("{path}/:"),
+            FileCandidate::Settings(name) => format!(".{name}rc"),
         });
         (shown.collect(), found.unknown)
     }

@@ -1,12 +1,14 @@
 //! Finds the files that candidates may mean.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use crate::candidates::{Candidates, FileCandidate};
 use crate::code_variables::places;
-use crate::found_files::{BESIDE_MARK, MAX_FILES, ProgramFile, ProgramFiles};
+use crate::found_files::{BESIDE_MARK, MAX_FILES, ProgramFile, ProgramFiles, SETTINGS_MARK};
 use crate::git_settings::settings_file;
 use crate::interpreters::Language;
 use crate::launch_place::LaunchPlace;
@@ -14,6 +16,7 @@ use crate::name_pattern::expand;
 use crate::program_file::{DEFAULT_PATH, file_names, is_path, may_be_run, variable};
 use crate::run_places::RunPlaces;
 use crate::system_programs::is_of_system;
+use crate::tool_settings::tools_of;
 
 /// The limit on the folders that a line names.
 const MAX_FOLDERS: usize = 32;
@@ -30,7 +33,12 @@ pub(crate) struct Finder<'a> {
     /// Where files run that the words name.
     pub(crate) run_places: RunPlaces,
     search_path: Vec<PathBuf>,
+    /// Files with settings in folders that have been looked at, by their tools.
+    settings: Rc<RefCell<HashMap<PathBuf, SettingsFiles>>>,
 }
+
+/// The files with settings of a folder, by their tools.
+type SettingsFiles = HashMap<String, Vec<PathBuf>>;
 
 /// A folder, those that words name, and those that words name from there: lines may change their folder more than once.
 /// Whether there are more than are kept is told as well.
@@ -77,6 +85,24 @@ fn folders_of(base: &Path, word: &str) -> Vec<PathBuf> {
     paths
 }
 
+/// The files with settings of a folder, and of the one in it for settings.
+fn settings_in(folder: &Path) -> SettingsFiles {
+    let mut files = SettingsFiles::new();
+    for folder in [folder.to_path_buf(), folder.join(".config")] {
+        let entries = codex_mounts::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .flatten();
+        for entry in entries.take(20 * MAX_FILES) {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            for tool in tools_of(&name) {
+                files.entry(tool.to_owned()).or_default().push(entry.path());
+            }
+        }
+    }
+    files
+}
+
 impl<'a> Finder<'a> {
     pub(crate) fn new(
         candidates: &Candidates,
@@ -101,7 +127,14 @@ impl<'a> Finder<'a> {
             folders,
             has_more_folders,
             place,
+            settings: Rc::default(),
         }
+    }
+
+    /// Uses what another one knows about files with settings.
+    pub(crate) fn with_settings(mut self, other: &Self) -> Self {
+        self.settings = Rc::clone(&other.settings);
+        self
     }
 
     /// How many folders a word may be in.
@@ -213,6 +246,7 @@ impl<'a> Finder<'a> {
                     }
                 }
             }
+            FileCandidate::Settings(tool) => self.add_settings(tool, found),
             FileCandidate::RecipeFolder(word) => {
                 let folders = self.folders.iter().map(|folder| folder.join(word));
                 found
@@ -220,6 +254,25 @@ impl<'a> Finder<'a> {
                     .extend(folders.filter(|folder| codex_mounts::is_dir(folder)));
             }
         }
+    }
+
+    /// Adds the files with settings that are named after a tool: in the folders that words name, and around the working folder.
+    fn add_settings(&self, tool: &str, found: &mut ProgramFiles) {
+        let root = self.place.repository();
+        let root = root.as_deref().unwrap_or(self.place.cwd);
+        let around = self.place.cwd.ancestors().skip(1);
+        let around = around.take_while(|folder| folder.starts_with(root));
+        let mut folders = self.folders.iter().map(PathBuf::as_path).chain(around);
+        let mut settings = self.settings.borrow_mut();
+        folders.by_ref().for_each(|folder| {
+            let known = settings
+                .entry(folder.to_path_buf())
+                .or_insert_with(|| settings_in(folder));
+            for path in known.get(tool).into_iter().flatten() {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                self.add_path(&format!("{SETTINGS_MARK}{name}"), path.clone(), found);
+            }
+        });
     }
 
     /// Adds the settings of a repository that commands may write.

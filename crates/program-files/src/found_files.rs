@@ -18,6 +18,9 @@ pub(crate) const FOLLOWED_MARK: char = '>';
 /// Begins the words of modules beside a script, which something may import.
 pub(crate) const BESIDE_MARK: &str = ">*";
 
+/// Begins the words of files with settings, which are read wherever they are found.
+pub(crate) const SETTINGS_MARK: char = '=';
+
 /// A file that is run, or that is given to what is run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProgramFile {

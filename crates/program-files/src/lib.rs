@@ -10,7 +10,7 @@
 //! they load (`folder`). Code that computes what it runs is reported as well, in a line and in scripts (`code_calls`).
 //!
 //! Code map: `line` (words of a shell line), `candidates` (the paths that words may mean), `known_programs` (what programs
-//! do with their arguments), `builders` (programs that run whatever lies in their folder), `indirect_runs` (commands that
+//! do with their arguments), `tool_settings` (files with settings of tools), `builders` (programs that run whatever lies in their folder), `indirect_runs` (commands that
 //! run what others list), `interpreters` (which programs run code, and in which language), `python_start` (how Python is
 //! started), `python_imports` (the modules that its code imports), `awk` and `sed` (whether their programs run lines), `code_calls` (what code runs in turn, and in which
 //! folders), `moved_commands` (what runs in a folder that is not known), `code_variables` (what variables name), `finder`
@@ -48,6 +48,7 @@ mod run_places;
 mod script_places;
 mod sed;
 mod system_programs;
+mod tool_settings;
 
 pub use code_variables::writable_variables;
 pub use content::{ContentError, sha256_digits};

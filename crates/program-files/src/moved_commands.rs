@@ -2,11 +2,10 @@
 
 use crate::indirect_runs::runs_its_input;
 use crate::interpreters::{code_arguments, is_interpreter};
-use crate::known_programs::{
-    FOLDER_FILES, READERS, RUN_FOLDERS, RUNNERS, WRAPPERS, base_name, without_version,
-};
+use crate::known_programs::{READERS, RUN_FOLDERS, RUNNERS, WRAPPERS, base_name, without_version};
 use crate::line::{CommandWords, UNKNOWNS};
 use crate::recipe_runners::recipe_request;
+use crate::tool_settings::has_settings;
 
 /// The commands of git that read the settings of a repository, and run nothing that these name.
 const PLAIN_GIT: [&str; 8] = [
@@ -156,7 +155,7 @@ fn runs_from_folder(words: &[String]) -> bool {
         return true;
     }
     let operand = arguments.iter().find(|word| !word.starts_with('-'));
-    let has_files = FOLDER_FILES.iter().any(|(runner, _)| *runner == name)
+    let has_files = has_settings(name)
         || RUN_FOLDERS.iter().any(|(runner, _)| *runner == name)
         || recipe_request(name, &[]).is_some();
     if name == "git" || has_files {

@@ -8,11 +8,13 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::awk;
-use crate::candidates::Candidates;
+use crate::candidates::{Candidates, FileCandidate};
 use crate::code_calls::{CodeCall, OWN_FOLDER, calls_with, own_starters, process_moves};
 use crate::effort::Effort;
 use crate::finder::Finder;
-use crate::found_files::{BESIDE_MARK, FOLLOWED_MARK, MAX_FILES, ProgramFile, ProgramFiles};
+use crate::found_files::{
+    BESIDE_MARK, FOLLOWED_MARK, MAX_FILES, ProgramFile, ProgramFiles, SETTINGS_MARK,
+};
 use crate::git_settings::{GitPlaces, READING_GIT, git_settings};
 use crate::interpreters::{Language, is_interpreter};
 use crate::known_programs::{base_name, has_code_ending, is_data};
@@ -181,6 +183,8 @@ struct ReferenceReader<'a> {
 impl ReferenceReader<'_> {
     fn file(&mut self, file: &ProgramFile, found: &mut ProgramFiles) {
         let is_named = !file.word.starts_with(FOLLOWED_MARK);
+        let own_word = file.word.trim_start_matches(FOLLOWED_MARK);
+        let is_settings = own_word.starts_with(SETTINGS_MARK);
         let is_data = file.word == MANIFEST;
         for path in [&file.path, &file.real] {
             let places = found.places.get(path).cloned();
@@ -191,16 +195,22 @@ impl ReferenceReader<'_> {
         if file.is_of_system || is_data {
             return;
         }
-        self.read(&file.path, is_named, found);
+        self.read(&file.path, (is_named, is_settings), found);
         // Most interpreters look beside what a link leads to.
         if file.real != file.path {
             self.run_by.push((file.path.clone(), file.real.clone()));
-            self.read(&file.real, is_named, found);
+            self.read(&file.real, (is_named, is_settings), found);
         }
     }
 
-    /// `is_named`: whether words of the line name the file, so that it decides where code is imported from.
-    fn read(&mut self, path: &Path, is_named: bool, found: &mut ProgramFiles) {
+    /// `is_named`: whether words of the line name the file, so that it decides where code is imported from. `is_settings`:
+    /// whether it may name code although it is none.
+    fn read(
+        &mut self,
+        path: &Path,
+        (is_named, is_settings): (bool, bool),
+        found: &mut ProgramFiles,
+    ) {
         let Some(text) = text_of(path) else { return };
         let Some(folder) = path.parent() else { return };
         let language = Language::of_file(path, &text);
@@ -244,7 +254,7 @@ impl ReferenceReader<'_> {
         for script in package_scripts(path, &text) {
             self.read_script(&script, folder, false, found);
         }
-        if language == Language::Other && !is_named {
+        if language == Language::Other && !is_named && !is_settings {
             return;
         }
         let words: BTreeSet<&str> = words(&text).collect();
@@ -612,11 +622,12 @@ impl ReferenceReader<'_> {
             candidates.add_installed();
         }
         // It has folders and a search path of its own.
-        let words = candidates.all.len();
+        let is_file = |candidate: &&FileCandidate| !matches!(candidate, FileCandidate::Settings(_));
+        let words = candidates.all.iter().filter(is_file).count();
         if !self.effort.looks_for(words) {
             return;
         }
-        let finder = Finder::new(&candidates, &read.search_paths, place);
+        let finder = Finder::new(&candidates, &read.search_paths, place).with_settings(self.finder);
         if !self.effort.looks_for(words * finder.folder_count()) {
             return;
         }

@@ -81,6 +81,9 @@ impl Candidates {
         if is_builder(module, &[]) {
             return self.builds(module, &[]);
         }
+        // Modules have names that no tool has.
+        let tool = module.split('.').next().unwrap_or_default();
+        self.settings(&tool.replace('_', "-"));
         let path = module.replace('.', "/");
         let packages = path.match_indices('/').map(|(at, _)| &path[..at]);
         let packages = packages.map(|package| format!("{package}/__init__.py"));

@@ -292,6 +292,71 @@ fn modules_of_packages_of_python_are_protected() {
 }
 
 #[test]
+fn settings_of_tools_are_protected() {
+    for (line, changed) in [
+        ("npx prettier --check .", ".prettierrc.json5"),
+        ("npx prettier --check .", ".prettierrc.toml"),
+        ("npx prettier --check .", "package.yaml"),
+        ("npx prettier --check .", "evil.js"),
+        ("sh fmt.sh", "evil.js"),
+        (
+            "node node_modules/prettier/bin/prettier.cjs .",
+            ".prettierrc",
+        ),
+        ("prettier --check .", "prettier.config.mts"),
+        ("rustfmt src/main.rs", "rust-toolchain"),
+        ("rustc --version", "rust-toolchain.toml"),
+        ("cargo fmt", "rust-toolchain.toml"),
+        ("pylint x", "pylintrc.toml"),
+        ("python3 -m pylint x", ".pylintrc"),
+        ("python3 -m mypy x", "mypy.ini"),
+        ("python3 -m flake8", "tox.ini"),
+        ("uv run mypy x", ".mypy.ini"),
+        ("mix format", ".formatter.exs"),
+        ("npx eslint .", "eslint.config.mts"),
+        ("eslint .", ".eslintrc.yaml"),
+        ("bundle exec rubocop", ".rubocop"),
+        ("vendor/bin/php-cs-fixer fix", ".php-cs-fixer.dist.php"),
+        ("php vendor/bin/phpstan", "phpstan.neon"),
+        ("composer exec rector", "rector.php"),
+        ("latexmk x.tex", "latexmkrc"),
+        ("Rscript -e 1", ".Rprofile"),
+        ("sphinx-build docs out", "docs/conf.py"),
+        ("mkdocs build", "mkdocs.yml"),
+        ("lefthook run x", "lefthook.toml"),
+        ("prek run", "prek.toml"),
+        ("mise exec -- x", "mise.local.toml"),
+        ("mise exec -- x", ".config/mise.toml"),
+        ("hg status", ".hg/hgrc"),
+        ("yarn run x", ".yarn/releases/yarn-4.cjs"),
+        ("golangci-lint run", ".golangci.yml"),
+        ("npx cspell .", "cspell.config.cjs"),
+        ("npx svelte-check", "svelte.config.js"),
+        ("next lint", "eslint.config.mjs"),
+        ("npx postcss a.css", "postcss.config.js"),
+        ("npx tailwindcss -i a.css", "tailwind.config.js"),
+        ("pod install", "Podfile"),
+        ("fastlane x", "fastlane/Fastfile"),
+        ("brew bundle", "Brewfile"),
+        ("honcho start", "Procfile"),
+        ("run-s fmt", "package.json"),
+        ("tsx a.ts", "tsconfig.json"),
+        ("sh -c 'npx eslint .'", "eslint.config.ts"),
+        ("cd docs && npx eslint .", "eslint.config.ts"),
+    ] {
+        let files = [
+            ".prettierrc.yaml: plugins: [\"./evil.js\"]",
+            ".yarn/releases/x",
+            "docs/x",
+            "evil.js",
+            "fmt.sh: prettier --check .",
+            "node_modules/prettier/bin/prettier.cjs",
+        ];
+        check_rewritten(line, &files, changed);
+    }
+}
+
+#[test]
 fn modules_that_scripts_do_not_import_are_no_files_of_them() {
     let place = LineFolder::new();
     for (path, text) in [
