@@ -12,7 +12,7 @@
 //! Code map: `line` (words of a shell line), `candidates` (the paths that words may mean), `known_programs` (what programs
 //! do with their arguments), `tool_settings` (files with settings of tools), `builders` (programs that run whatever lies in their folder), `indirect_runs` (commands that
 //! run what others list), `interpreters` (which programs run code, and in which language), `python_start` (how Python is
-//! started), `python_imports` (the modules that its code imports), `awk` and `sed` (whether their programs run lines), `code_calls` (what code runs in turn, and in which
+//! started), `python_imports` (the modules that its code imports), `typescript_paths` (other names of modules), `awk` and `sed` (whether their programs run lines), `code_calls` (what code runs in turn, and in which
 //! folders), `moved_commands` (what runs in a folder that is not known), `code_variables` (what variables name), `finder`
 //! and `files` (the files there), `references` (what these name in turn), `script_places` (where a script finds itself), `run_places` (in which folders a file runs),
 //! `recipe_runners` (which recipes are asked for), `recipes` (what a recipe runs), `git_settings` (what git runs), `folder`
@@ -49,6 +49,7 @@ mod script_places;
 mod sed;
 mod system_programs;
 mod tool_settings;
+mod typescript_paths;
 
 pub use code_variables::writable_variables;
 pub use content::{ContentError, sha256_digits};

@@ -25,6 +25,7 @@ use crate::python_imports::{ModuleName, changes_module_folders, imported_modules
 use crate::recipes::{lines_to_run, recipes_in, recipes_of};
 use crate::run_places::RunPlaces;
 use crate::script_places::with_known_places;
+use crate::typescript_paths::renamed_modules;
 
 /// Longer texts are not read; their hashes count all the same.
 const MAX_TEXT: u64 = 8 * 1024 * 1024;
@@ -238,6 +239,7 @@ impl ReferenceReader<'_> {
             Language::JavaScript => {
                 self.finder.add_packages(folder, found);
                 self.add_manifest(folder, &text, found);
+                self.add_renamed(folder, &text, found);
             }
             Language::Shell if has_recipes => self.read_script(&text, folder, false, found),
             Language::Shell => self.read_script(&(places.as_lines() + &text), folder, true, found),
@@ -593,6 +595,40 @@ impl ReferenceReader<'_> {
                         found,
                     )),
                 }
+            }
+        }
+    }
+
+    /// The settings of TypeScript say what other names modules have.
+    fn add_renamed(&mut self, folder: &Path, text: &str, found: &mut ProgramFiles) {
+        let own = folder
+            .ancestors()
+            .take_while(|it| self.finder.is_of_work(it));
+        let mut settings = own.map(|folder| folder.join("tsconfig.json"));
+        let Some(settings) = settings.find(|path| codex_mounts::is_file(path)) else {
+            return;
+        };
+        let names = text_of(&settings).unwrap_or_default();
+        if !self.effort.reads(&names) || !names.contains("\"paths\"") {
+            return;
+        }
+        let base = settings.parent().unwrap_or(folder).to_path_buf();
+        let modules = renamed_modules(&names, text);
+        if !modules.is_empty() {
+            self.finder.add_path(MANIFEST, settings, found);
+        }
+        for module in modules {
+            let path = base.join(module);
+            let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else {
+                continue;
+            };
+            if !self.effort.looks_for(1) {
+                return;
+            }
+            let name = name.to_string_lossy();
+            let stem = name.split_once('.').map(|(stem, _)| stem);
+            for name in stem.into_iter().chain([&*name]) {
+                self.name(name, folder, found);
             }
         }
     }

@@ -33,7 +33,10 @@ const SETTINGS: &[(&[&str], &[&str])] = &[
     ),
     (&["bun", "npm", "npx", "pnpm", "yarn"], &[".npmrc"]),
     (&["bun"], &["bunfig.toml"]),
-    (&["pnpm"], &[".pnpmfile.*", "pnpm-workspace.yaml"]),
+    (
+        &["pnpm"],
+        &[".pnpmfile.*", "pnpmfile.*", "pnpm-workspace.yaml"],
+    ),
     (&["yarn"], &[".pnp.*"]),
     (&["next"], &[".eslintrc*", "eslint.config.*"]),
     (&["svelte-check"], &["svelte.config.*"]),
@@ -135,6 +138,24 @@ const SETTINGS: &[(&[&str], &[&str])] = &[
     (&["pod"], &["Podfile*"]),
     (&["fastlane"], &["Gemfile*", "fastlane/*file"]),
     (&["brew"], &["Brewfile*"]),
+    (&["ansible"], &["ansible.cfg"]),
+    (&["cargo-make", "makers"], &["Makefile.toml"]),
+    (&["clj", "clojure"], &["deps.edn"]),
+    (&["conan"], &["conanfile.*"]),
+    (&["gdb"], &[".gdbinit"]),
+    (&["guard"], &["Guardfile"]),
+    (&["jekyll"], &["_config.*", "_plugins/*"]),
+    (&["knip"], &["knip.*", "package.json"]),
+    (&["lein"], &["project.clj"]),
+    (&["ng"], &["angular.json"]),
+    (&["nim"], &["config.nims"]),
+    (
+        &["nvim", "vi", "vim"],
+        &[".exrc", ".nvim.lua", ".nvimrc", ".vimrc"],
+    ),
+    (&["rebar3"], &["rebar.config*"]),
+    (&["snakemake"], &["Snakefile", "workflow/Snakefile"]),
+    (&["thor"], &["Thorfile", "*.thor"]),
 ];
 
 /// The files that a tool reads beside those that are named after it.
@@ -173,10 +194,10 @@ pub(crate) fn tool_name(word: &str) -> Option<&str> {
     };
     let is_name = |c: char| c.is_ascii_alphanumeric() || "_-".contains(c);
     // The variables of a folder are read by other tools.
-    (name.len() > 1 && name != "env" && name.chars().all(is_name)).then_some(name)
+    (!name.is_empty() && name != "env" && name.chars().all(is_name)).then_some(name)
 }
 
-/// The tools that may read a file, by its name: `.tool`, `.toolrc`, `toolrc`, `.tool.*`, `tool.config.*`, `tool.toml`.
+/// The tools that may read a file, by its name: `.tool`, `.toolrc`, `toolrc`, `.tool.*`, `tool.conf.*`, `tool.toml`.
 pub(crate) fn tools_of(file: &str) -> Vec<&str> {
     const ENDINGS: [&str; 13] = [
         "cfg", "conf", "dist", "ini", "json", "json5", "jsonc", "neon", "php", "toml", "xml",
@@ -189,7 +210,10 @@ pub(crate) fn tools_of(file: &str) -> Vec<&str> {
         return Vec::new();
     }
     let ending = endings.rsplit('.').next().unwrap_or_default();
-    let is_configured = endings.starts_with("config.") || ENDINGS.contains(&ending);
+    let is_configured = ["conf.", "config."]
+        .iter()
+        .any(|begin| endings.starts_with(begin))
+        || ENDINGS.contains(&ending);
     let own = (is_hidden || is_configured).then_some(stem);
     own.into_iter().chain(stem.strip_suffix("rc")).collect()
 }
@@ -209,6 +233,7 @@ mod tests {
             (".php-cs-fixer.dist.php", "php-cs-fixer"),
             ("phpstan.neon.dist", "phpstan"),
             ("rector.php", "rector"),
+            ("gunicorn.conf.py", "gunicorn"),
             ("latexmkrc", "latexmk"),
             ("pylintrc.toml", "pylint"),
             ("mise.local.toml", "mise"),

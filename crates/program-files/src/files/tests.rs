@@ -321,6 +321,10 @@ fn settings_of_tools_are_protected() {
         ("composer exec rector", "rector.php"),
         ("latexmk x.tex", "latexmkrc"),
         ("Rscript -e 1", ".Rprofile"),
+        ("R -q -e 1", ".Rprofile"),
+        ("gunicorn app", "gunicorn.conf.py"),
+        ("snakemake -n", "Snakefile"),
+        ("thor list", "x.thor"),
         ("sphinx-build docs out", "docs/conf.py"),
         ("mkdocs build", "mkdocs.yml"),
         ("lefthook run x", "lefthook.toml"),
@@ -353,6 +357,27 @@ fn settings_of_tools_are_protected() {
             "node_modules/prettier/bin/prettier.cjs",
         ];
         check_rewritten(line, &files, changed);
+    }
+}
+
+#[test]
+fn modules_with_other_names_are_protected() {
+    let settings = "tsconfig.json: {\"compilerOptions\": {\"paths\": {\"@/*\": [\"./src/*\"]}}}";
+    for changed in [
+        "src/y.ts",
+        "src/y.js",
+        "src/y/index.ts",
+        "src/z/w.ts",
+        "tsconfig.json",
+    ] {
+        let files = [
+            settings,
+            "d/a.ts: import y from '@/y.js'; import w from \"@/z/w\";",
+            "src/y.ts",
+            "src/z/w.ts",
+        ];
+        check_rewritten("tsx d/a.ts", &files, changed);
+        check_rewritten("node --import tsx d/a.ts", &files, changed);
     }
 }
 
