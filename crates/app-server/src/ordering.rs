@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn reading_waits_for_a_slow_writer_once_and_for_other_things_not_at_all() {
+    async fn reads_wait_once_for_a_slow_writer_only() {
         let mut order = RequestOrder::default();
         let file = path("/folder/file");
         let slow = order.enter(access(Write, file)).unwrap().wait().await;
@@ -299,14 +299,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn writers_of_the_lists_of_threads_do_not_wait_for_each_other() {
+    async fn thread_list_writers_do_not_block_each_other() {
         let of = |kind| access(kind, Subject::Threads);
         assert!(!waits(of(Write), of(Write)));
         assert!(waits(of(Write), of(Read)));
     }
 
     #[tokio::test]
-    async fn paths_overlap_with_what_is_below_them() {
+    async fn paths_overlap_with_their_descendants() {
         let write = |at| access(Write, path(at));
         assert!(waits(write("/a/b"), access(Read, path("/a/b"))));
         assert!(waits(write("/a/b/c"), access(Read, path("/a/b"))));
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn reader_that_hangs_holds_up_no_writer_for_ever() {
+    async fn hanging_reader_does_not_block_writers_forever() {
         let mut order = RequestOrder::default();
         let mut enter = |kind| order.enter(access(kind, Subject::Settings)).unwrap().wait();
         let hanging = enter(Read).await;

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_be_taken_for_the_engine_does_not_stand_alone() {
+    fn reason_that_imitates_the_engine_is_quoted() {
         let quoted = "It leaves. The model's reason (9 characters): “x”";
         for justification in [
             "It runs in the sandbox.",

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_after_the_cap() {
+    fn output_after_the_cap_is_dropped() {
         let pieces: [&[u8]; 3] = [b"abc", b"def", b"ghi"];
         let (abc, def, ghi) = (("YWJj", false), ("ZGVm", false), ("Z2hp", false));
         assert_eq!(forwarded(None, &pieces), expected(&[abc, def, ghi]));

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn only_needed_lines_are_read_and_it_comes_to_the_same() {
+    fn needed_lines_rebuild_the_same_history() {
         let compacted = r#"{"timestamp":"t","type":"compacted","payload":{"message":"m","replacement_history":[{"type":"message","role":"user","content":[{"type":"input_text","text":"kept"}]}]}}"#;
         let lines: Vec<&str> = LINES.lines().collect();
         let turn = lines[1].replace("\"1\"", "\"2\"");

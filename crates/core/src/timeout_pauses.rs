@@ -57,7 +57,7 @@ mod tests {
     use crate::ports::SystemClock;
 
     #[test]
-    fn holds_are_counted_and_never_below_none() {
+    fn pauses_are_counted_down_to_zero() {
         let timeout_pauses = TimeoutPauses::default();
         assert_eq!(timeout_pauses.take_back(), None);
         assert_eq!((timeout_pauses.add(), timeout_pauses.add()), (1, 2));
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_limit_stands_still_under_a_hold() {
+    async fn paused_limit_does_not_advance() {
         let (clock, timeout_pauses) = (SystemClock::new(), TimeoutPauses::default());
         timeout_pauses.add();
         let mut limit = Box::pin(timeout_pauses.limit(&clock, Duration::ZERO));

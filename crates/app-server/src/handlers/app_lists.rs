@@ -56,7 +56,7 @@ async fn load_sources(
         let updated = updated(&shown);
         server.broadcast_to(&updated, |client| client.dialect().tells_known_apps());
     } else {
-        known.tell(server, access, &mut shown);
+        known.broadcast_changes(server, access, &mut shown);
     }
     let old = |kept: &Option<Arc<Vec<App>>>| kept.clone().filter(|_| !force);
     let directory = directory(access, old(&known.directory));
@@ -75,7 +75,7 @@ async fn load_sources(
             }
         }
         if !is_refetch {
-            known.tell(server, access, &mut shown);
+            known.broadcast_changes(server, access, &mut shown);
         }
     }
     let list = known.list(access);
@@ -112,7 +112,12 @@ impl KnownApps {
     }
 
     /// Tells clients of the list, if it has changed and either has connected apps or is complete.
-    fn tell(&self, server: &AppServer, access: &AppsAccess, shown: &mut Vec<v2::AppInfo>) {
+    fn broadcast_changes(
+        &self,
+        server: &AppServer,
+        access: &AppsAccess,
+        shown: &mut Vec<v2::AppInfo>,
+    ) {
         let list = self.list(access);
         let is_complete = self.directory.is_some() && self.accessible.is_some();
         let is_worth_it = is_complete || list.iter().any(|app| app.is_accessible);

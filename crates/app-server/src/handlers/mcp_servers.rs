@@ -55,7 +55,7 @@ pub(super) async fn list(
     params: v2::ListMcpServerStatusParams,
 ) -> Result<v2::ListMcpServerStatusResponse, Failure> {
     if let Some(environment) = params.environment_id.as_deref() {
-        return none_of_environment(&server, environment, params.thread_id.as_deref()).await;
+        return environment_statuses(&server, environment, params.thread_id.as_deref()).await;
     }
     let settings = match &params.thread_id {
         None => configured(&server).await?,
@@ -251,7 +251,7 @@ pub(super) async fn reload_threads(server: &AppServer, settings: &McpSettings) {
 }
 
 /// The servers of a machine. The configured ones belong to none.
-async fn none_of_environment(
+async fn environment_statuses(
     server: &Arc<AppServer>,
     environment: &str,
     thread: Option<&str>,

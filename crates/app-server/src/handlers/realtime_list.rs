@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_have_what_all_filters_let_through() {
+    fn pages_have_items_that_pass_all_filters() {
         use ThreadRealtimeCoverage::{Pending, Ready};
         let all = |params| listed(params, None);
         assert_eq!(all(json!({})), ((0..6).collect(), None, Ready));

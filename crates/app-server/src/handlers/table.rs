@@ -414,7 +414,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn the_status_page_tells_which_methods_are_not_supported() {
+    fn status_page_lists_unsupported_methods() {
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/status.md");
         let page = std::fs::read_to_string(page).unwrap();
         let rows = page.lines().filter(|line| line.contains("| not supported"));

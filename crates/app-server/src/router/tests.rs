@@ -248,7 +248,7 @@ fn id_of(line: &[u8]) -> Option<String> {
 }
 
 #[tokio::test]
-async fn whatever_comes_is_replied_to_once() {
+async fn random_input_gets_one_reply_per_request() {
     let server = AppServer::new(Arc::new(NoEngine::new()));
     let connection = server.connect(Limits::ONLY_CLIENT);
     let mut router = Router::new(server, Arc::clone(&connection));

@@ -176,7 +176,7 @@ impl Actor {
         loop {
             // A connection that is lost is told before what it ended.
             while let Ok(change) = self.connection_changes.try_recv() {
-                self.tell_connection(change);
+                self.notify_connection(change);
             }
             self.handle_events(&mut waiting).await;
             if waiting.is_empty() && !is_open {
@@ -190,7 +190,7 @@ impl Actor {
                 }
                 () = room_of_one(&self.subscribers), if !waiting.is_empty() => {}
                 () = self.unloading.due() => self.close(),
-                Ok(change) = self.connection_changes.recv() => self.tell_connection(change),
+                Ok(change) = self.connection_changes.recv() => self.notify_connection(change),
                 Some(agent) = self.agents_to_load.recv() => self.take_agent(*agent),
                 Some(call) = self.mailbox.recv() => {
                     if waiting.is_empty() {
@@ -208,7 +208,7 @@ impl Actor {
     }
 
     /// Tells clients that a machine of the thread can be used again, or cannot any more.
-    fn tell_connection(&self, change: ConnectionChange) {
+    fn notify_connection(&self, change: ConnectionChange) {
         let environment_id = change.environment;
         let settings = self.thread.settings();
         if !settings

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_not_changed_is_not_shown_again() {
+    fn unchanged_additional_context_is_not_repeated() {
         let entry = |value: &str| AdditionalContextEntry {
             kind: AdditionalContextKind::Application,
             value: value.to_owned(),

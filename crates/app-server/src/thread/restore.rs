@@ -51,7 +51,7 @@ impl Actor {
         let is_refused = !restored.conflicts.is_empty()
             && params.on_conflict.unwrap_or_default() == Default::default();
         let Some(turn) = turn.filter(|_| !is_refused && params.dry_run != Some(true)) else {
-            self.tell_model(&restored).await;
+            self.record_model(&restored).await;
             return reply.accept(&restored);
         };
         let restored = Box::new(restored);
@@ -133,7 +133,7 @@ impl Actor {
     }
 
     /// The history stays, so the model has to know that files are not what it made of them.
-    async fn tell_model(&self, restored: &ThreadCheckpointRestoreResponse) {
+    async fn record_model(&self, restored: &ThreadCheckpointRestoreResponse) {
         if restored.undo_checkpoint_id.is_none() {
             return;
         }

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_led_to_an_answer_is_left_out() {
+    fn inherited_history_has_no_reasoning_or_calls() {
         let all = inherited_lines(history(), InheritedTurns::All, Some("hint"));
         let context = "<environment_context></environment_context>";
         assert_eq!(texts(&all), ["rules", context, "one", "1", "two", "2"]);

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_not_an_answer_is_refused() {
+    fn invalid_review_answers_are_refused() {
         let without = json!({"risk_level": "low", "risk_score": 1, "rationale": "why"}).to_string();
         let odd = [
             "approved",

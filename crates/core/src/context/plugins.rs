@@ -16,7 +16,7 @@ pub(super) fn text(turn: &TurnSettings) -> Option<String> {
     let skills = turn.skills.get();
     let mut lines = String::new();
     for plugin in plugins.iter() {
-        if !offers_anything(plugin, skills.map(AsRef::as_ref)) {
+        if !has_contributions(plugin, skills.map(AsRef::as_ref)) {
             continue;
         }
         let name = &plugin.display_name;
@@ -30,7 +30,7 @@ pub(super) fn text(turn: &TurnSettings) -> Option<String> {
     })
 }
 
-fn offers_anything(plugin: &InstalledPlugin, skills: Option<&SkillSet>) -> bool {
+fn has_contributions(plugin: &InstalledPlugin, skills: Option<&SkillSet>) -> bool {
     let id = plugin.id.to_string();
     let has_skill = || {
         let mut enabled = skills.into_iter().flat_map(SkillSet::enabled);

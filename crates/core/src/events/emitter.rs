@@ -331,7 +331,7 @@ impl Emitter {
     }
 
     /// Does this once all lines so far are on the disk, if they can be written.
-    pub(crate) fn when_stored(&self, then: impl FnOnce() + Send + 'static) {
+    pub(crate) fn after_synchronising(&self, then: impl FnOnce() + Send + 'static) {
         let emitter = self.clone();
         tokio::spawn(async move {
             if emitter.synchronise().await.is_ok() {

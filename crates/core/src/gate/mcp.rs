@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn annotations_tell_what_needs_leave() {
+    fn annotations_decide_which_tools_need_approval() {
         let table = [
             (Value::Null, true),
             (json!({ "readOnlyHint": true }), false),

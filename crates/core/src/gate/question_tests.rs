@@ -42,7 +42,7 @@ fn escalated(script: &str, justification: Option<&str>) -> QuestionTexts {
 }
 
 #[test]
-fn a_command_that_leaves_the_sandbox_is_said_to_do_so_by_the_engine() {
+fn question_states_that_the_command_leaves_the_sandbox() {
     let texts = escalated("touch x", Some("need it"));
     let reason = texts.reason.unwrap();
     assert!(reason.starts_with(WITHOUT_SANDBOX), "{reason}");
@@ -101,7 +101,7 @@ fn a_model_cannot_speak_for_the_engine() {
 }
 
 #[test]
-fn a_command_that_hides_something_is_said_to_do_so() {
+fn question_states_that_the_command_has_hidden_characters() {
     let texts = asked(
         &format!("rm -rf x #{}", " ".repeat(500)),
         SandboxPermissions::UseDefault,
@@ -167,7 +167,7 @@ fn additional_rights_are_named_before_the_words_of_the_model() {
 }
 
 #[test]
-fn a_patch_says_what_it_writes_outside() {
+fn patch_question_names_outside_paths() {
     let policy = turn_policy(AskForApproval::UnlessTrusted, on_request().policy);
     let patch = |path: &str, content: &str| PatchEffect {
         changes: [(
@@ -193,7 +193,7 @@ fn a_patch_says_what_it_writes_outside() {
 }
 
 #[test]
-fn a_request_for_permissions_says_what_they_allow() {
+fn permission_question_lists_the_granted_rights() {
     let asked = RequestPermissionProfile {
         network: Some(NetworkPermissions {
             enabled: Some(true),

@@ -286,7 +286,7 @@ fn without_any_sandbox_people_are_asked() {
 }
 
 #[test]
-fn a_restricted_token_confines_what_may_use_the_network_if_it_was_chosen() {
+fn chosen_restricted_token_confines_commands_with_network() {
     let levels = EnforcementLevels {
         restricted_token: true,
         ..EnforcementLevels::default()
@@ -367,7 +367,7 @@ fn patches_are_judged_by_the_paths_that_they_touch() {
 }
 
 #[test]
-fn what_was_approved_is_remembered_by_what_it_is() {
+fn approvals_are_remembered_per_exact_effect() {
     let untrusted = turn_policy(AskForApproval::UnlessTrusted, workspace());
     let effect = |script| Effect::Command(command(script, SandboxPermissions::UseDefault));
     let mut approvals = ApprovalStore::default();
@@ -386,7 +386,7 @@ fn what_was_approved_is_remembered_by_what_it_is() {
 }
 
 #[test]
-fn what_asks_for_more_is_asked_about_whatever_it_is() {
+fn escalated_commands_always_need_approval() {
     for script in ["ls", "cat x", "pwd", "ls | wc -l", "touch x"] {
         let effect = Effect::Command(command(script, SandboxPermissions::RequireEscalated));
         let decision = |approval| {
@@ -554,7 +554,7 @@ fn a_login_file_of_the_model_makes_a_shell_unknown() {
 }
 
 #[test]
-fn what_was_approved_in_the_sandbox_stays_there() {
+fn sandboxed_approval_does_not_allow_escalation() {
     let mut approvals = ApprovalStore::default();
     let prefix = ["touch", "a"].map(str::to_owned);
     approvals.allow_prefix(&prefix, Some(codex_exec_policy::KEEPS_SANDBOX));

@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_counted_scales_the_estimate_and_fills_the_cache_from_the_front() {
+    fn server_token_counts_scale_the_estimate_and_cached_prefix() {
         let items = [user_message(["hello".repeat(80)]), answer("done")];
         let plain = snapshot(&items, None).parts();
         let answered = plain.parts[&ContextPartKind::AgentMessages].tokens;
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_of_a_server_that_lies_stay_within_limits() {
+    fn wrong_server_counts_are_clamped() {
         let items = [user_message(["hello".to_owned()])];
         for told in [i64::MAX, i64::MIN, 0, 1] {
             let plain = snapshot(&items, None).parts().tokens();

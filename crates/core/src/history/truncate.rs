@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_says_how_long_the_whole_was() {
+    fn truncation_names_the_whole_length() {
         let cut = formatted_cut("a\nb\nc\nd\n", bytes(4));
         assert!(cut.starts_with("Total output lines: 4\n\na\n…"));
         assert_eq!(formatted_cut("ab", bytes(4)), "ab");

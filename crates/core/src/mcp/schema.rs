@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn schemas_are_reduced_to_what_models_know() {
+    fn schemas_are_reduced_to_supported_keywords() {
         let table = [
             (
                 json!({ "type": "object" }),

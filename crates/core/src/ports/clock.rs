@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_zone_that_the_system_links_to_is_that_of_the_system() {
+    fn system_time_zone_is_read_from_its_link() {
         let Some(linked) = linked_zone() else {
             return;
         };

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_does_no_harm() {
+    fn incomplete_review_findings_are_accepted() {
         check(
             r#"{"findings":[{"title":"Look"}]}"#,
             "Review comment:\n\n- Look — :0-0",

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn people_are_told_briefly() {
+    fn review_target_has_a_short_label() {
         let commit = |title: Option<&str>| ReviewTarget::Commit {
             sha: "1234567deadbeef".to_owned(),
             title: title.map(str::to_owned),

@@ -112,7 +112,7 @@ impl SessionActor {
         };
         conversation.record(*item.item, &recorder);
         if let Some(saved) = item.saved {
-            context.emitter.when_stored(move || saved.end());
+            context.emitter.after_synchronising(move || saved.end());
         }
         if let Some(observer) = context.emitter.observer() {
             observer.notice_taken_while_idle();

@@ -96,7 +96,7 @@ impl RealtimeTask {
             Some(ConversationEnd::NotConnected(error)) => (Some(error), None),
         };
         // Whoever sees the end can start another turn, which must know it.
-        stop.run_until_cancelled(self.tell_session()).await;
+        stop.run_until_cancelled(self.notify_session()).await;
         if let Some(error) = error {
             self.emit(RealtimeEvent::Error(error));
         }
@@ -277,7 +277,7 @@ impl RealtimeTask {
         }
     }
 
-    async fn tell_session(&self) {
+    async fn notify_session(&self) {
         if let Some(session) = self.session.upgrade() {
             let _ = session.call(RealtimeEnded(self.number)).await;
         }
@@ -307,7 +307,7 @@ mod tests {
     use codex_protocol::RealtimeTranscriptEntry;
 
     #[test]
-    fn work_begins_with_what_was_said_or_with_the_request() {
+    fn work_starts_with_the_transcript_or_the_request() {
         let entry = |role: &str, text: &str| RealtimeTranscriptEntry {
             role: role.to_owned(),
             text: text.to_owned(),

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revert_brings_back_what_was_there_before_the_turn() {
+    fn revert_restores_the_history_before_the_turn() {
         let meta = json!({"timestamp": "t", "type": "session_meta", "payload": {"id": "a", "timestamp": "t",
             "cwd": "/", "originator": "o", "cli_version": "1", "model_provider": null}});
         let compacted = json!({"message": "m", "replacement_history": [message("short")]});

@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_a_command() {
+    fn terminal_input_is_a_command_for_hooks() {
         let types = |chars: &str| {
             let arguments = json!({ "session_id": 7, "chars": chars, "yield_time_ms": 1 });
             function("write_stdin", arguments)

@@ -213,7 +213,7 @@ impl ToolSet {
     }
 
     /// Whether the model is offered a tool.
-    pub(crate) fn offers(&self, name: &str) -> bool {
+    pub(crate) fn has_tool(&self, name: &str) -> bool {
         self.tools
             .get(name)
             .is_some_and(|registered| registered.offered)

@@ -360,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_problem_tells_what_was_done_before() {
+    fn remote_patch_error_lists_earlier_changes() {
         let error = MachineError::Interrupted;
         let mut done = Changes::default();
         let first = done.problem_of_folder(Path::new("/a"), &error);

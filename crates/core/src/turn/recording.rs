@@ -136,7 +136,7 @@ impl RunningTurn<'_> {
         git::materialise(&self.scope.session);
         // Otherwise the next process finds the copy, and looks into the file.
         let emitter = &self.scope.session.emitter;
-        emitter.when_stored(move || saved.end());
+        emitter.after_synchronising(move || saved.end());
     }
 
     fn record_tool_output(&mut self, answered: ToolOutput, id: String) {

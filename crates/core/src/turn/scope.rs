@@ -87,7 +87,7 @@ impl TurnScope {
             session: Arc::clone(&self.session),
             services: Arc::clone(&self.tool_services),
             layout: tools.layout(),
-            has_patch_tool: tools.offers("apply_patch"),
+            has_patch_tool: tools.has_tool("apply_patch"),
             emitter: self.emitter(),
             input_queue: Arc::clone(&self.input_queue),
             diff: self.diff.clone(),

@@ -39,7 +39,7 @@ fn rights(cwd: &str, sandbox_policy: SandboxPolicy) -> TurnRights {
 }
 
 #[test]
-fn common_sandbox_allows_only_what_both_allow() {
+fn common_sandbox_is_the_intersection() {
     use codex_protocol::NetworkAccess::{Enabled, Restricted};
     let full = SandboxPolicy::DangerFullAccess;
     let cases = [
@@ -132,7 +132,7 @@ fn input_needs_the_rights_that_the_command_has() {
 }
 
 #[test]
-fn stricter_approval_asks_and_refuses_what_either_does() {
+fn stricter_approval_combines_both_policies() {
     use AskForApproval::{Granular, Never, OnFailure, OnRequest, UnlessTrusted};
     let granular = |sandbox_approval, rules| {
         Granular(GranularApproval {

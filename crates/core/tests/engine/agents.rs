@@ -22,8 +22,10 @@ fn spawn(id: &str) -> ResponseItem {
 /// Runs a turn in which the model makes one call.
 async fn turn_with(driver: &mut Driver, item: ResponseItem) -> Value {
     driver.model.push(ModelReply::Events(calls(vec![item])));
-    driver.model.push(ModelReply::Events(says("done", &[])));
-    driver.say("go").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
+    driver.submit_text("go").await;
     driver.turn_over().await;
     last_output(driver)
 }
@@ -102,7 +104,7 @@ async fn an_agent_has_the_permissions_of_the_turn_that_starts_it() {
 }
 
 #[tokio::test]
-async fn what_an_agent_says_last_is_what_its_parent_waits_for() {
+async fn parent_waits_for_the_last_agent_message() {
     let mut driver = driver().await;
     let (feed, fed) = fed();
     driver.model.push_to_agent(fed);
@@ -111,8 +113,10 @@ async fn what_an_agent_says_last_is_what_its_parent_waits_for() {
         .push(ModelReply::Events(calls(vec![spawn("spawn")])));
     let (parent, answer) = crate::support::fed();
     driver.model.push(answer);
-    driver.model.push(ModelReply::Events(says("all done", &[])));
-    driver.say("go").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("all done", &[])));
+    driver.submit_text("go").await;
     driver
         .until(|msg| matches!(msg, EventMsg::CollabAgentSpawnEnd(_)))
         .await;
@@ -126,7 +130,7 @@ async fn what_an_agent_says_last_is_what_its_parent_waits_for() {
     driver
         .until(|msg| matches!(msg, EventMsg::CollabWaitingBegin(_)))
         .await;
-    says("found it", &[])
+    message_events("found it", &[])
         .into_iter()
         .for_each(|event| feed.send(event).unwrap());
     driver.turn_over().await;
@@ -158,13 +162,13 @@ async fn what_an_agent_says_last_is_what_its_parent_waits_for() {
 }
 
 #[tokio::test]
-async fn a_parent_that_does_not_wait_is_told_at_its_next_request() {
+async fn parent_gets_the_agent_result_with_its_next_request() {
     let mut driver = driver().await;
     let (feed, fed) = fed();
     driver.model.push_to_agent(fed);
     turn_with(&mut driver, spawn("spawn")).await;
     let mut agent = driver.agents.recv().await.unwrap();
-    says("late", &[])
+    message_events("late", &[])
         .into_iter()
         .for_each(|event| feed.send(event).unwrap());
     until(&mut agent, is_over).await;
@@ -198,14 +202,14 @@ async fn interrupting_a_turn_leaves_its_agents_at_work() {
     let id = agent.started.thread.id().to_string();
     let wait = call("wait_agent", json!({ "targets": [id] }), "wait");
     driver.model.push(ModelReply::Events(calls(vec![wait])));
-    driver.say("wait").await;
+    driver.submit_text("wait").await;
     driver
         .until(|msg| matches!(msg, EventMsg::CollabWaitingBegin(_)))
         .await;
     driver.submit(Op::Interrupt).await;
     driver.turn_over().await;
     driver.assert_ends();
-    says("still here", &[])
+    message_events("still here", &[])
         .into_iter()
         .for_each(|event| feed.send(event).unwrap());
     until(&mut agent, is_over).await;
@@ -236,11 +240,11 @@ async fn there_is_room_for_a_few_until_one_is_closed() {
 }
 
 #[tokio::test]
-async fn an_agent_goes_on_when_it_is_told_more_and_after_it_was_closed() {
+async fn agent_continues_after_new_input_and_after_a_close() {
     let mut driver = driver().await;
     driver
         .model
-        .push_to_agent(ModelReply::Events(says("one", &[])));
+        .push_to_agent(ModelReply::Events(message_events("one", &[])));
     turn_with(&mut driver, spawn("spawn")).await;
     let mut agent = driver.agents.recv().await.unwrap();
     until(&mut agent, is_over).await;
@@ -253,7 +257,7 @@ async fn an_agent_goes_on_when_it_is_told_more_and_after_it_was_closed() {
 
     driver
         .model
-        .push_to_agent(ModelReply::Events(says("two", &[])));
+        .push_to_agent(ModelReply::Events(message_events("two", &[])));
     let sent = turn_with(&mut driver, more.clone()).await;
     assert!(sent["submission_id"].is_string());
     until(&mut agent, is_over).await;
@@ -270,7 +274,7 @@ async fn an_agent_goes_on_when_it_is_told_more_and_after_it_was_closed() {
 
     driver
         .model
-        .push_to_agent(ModelReply::Events(says("three", &[])));
+        .push_to_agent(ModelReply::Events(message_events("three", &[])));
     turn_with(&mut driver, more).await;
     until(&mut again, is_over).await;
     let requests = driver.model.sent();
@@ -284,14 +288,16 @@ async fn an_agent_goes_on_when_it_is_told_more_and_after_it_was_closed() {
 }
 
 #[tokio::test]
-async fn an_agent_may_go_on_from_what_its_parent_knows() {
+async fn agent_can_inherit_the_history_of_its_parent() {
     let mut driver = driver().await;
-    driver.model.push(ModelReply::Events(says("earlier", &[])));
-    driver.say("before").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("earlier", &[])));
+    driver.submit_text("before").await;
     driver.turn_over().await;
     driver
         .model
-        .push_to_agent(ModelReply::Events(says("yes", &[])));
+        .push_to_agent(ModelReply::Events(message_events("yes", &[])));
     let fork = json!({ "message": "look", "fork_context": true });
     turn_with(&mut driver, call("spawn_agent", fork, "spawn")).await;
     let mut agent = driver.agents.recv().await.unwrap();
@@ -310,7 +316,7 @@ async fn an_agent_may_go_on_from_what_its_parent_knows() {
 }
 
 #[tokio::test]
-async fn an_agent_has_the_policies_of_the_turn_that_starts_it_and_asks_for_itself() {
+async fn agent_inherits_turn_policies_and_asks_for_itself() {
     let mut driver = driver().await;
     driver
         .submit(Op::OverrideTurnContext(Box::new(OverrideTurnContext {
@@ -322,7 +328,7 @@ async fn an_agent_has_the_policies_of_the_turn_that_starts_it_and_asks_for_itsel
     driver.model.push_to_agent(ModelReply::Events(runs));
     driver
         .model
-        .push_to_agent(ModelReply::Events(says("ran", &[])));
+        .push_to_agent(ModelReply::Events(message_events("ran", &[])));
     turn_with(&mut driver, spawn("spawn")).await;
     let mut agent = driver.agents.recv().await.unwrap();
     let asks = |msg: &EventMsg| matches!(msg, EventMsg::ExecApprovalRequest(_));
@@ -342,7 +348,7 @@ async fn an_agent_has_the_policies_of_the_turn_that_starts_it_and_asks_for_itsel
 }
 
 #[tokio::test]
-async fn an_agent_that_nobody_hears_is_not_started() {
+async fn agent_without_a_listening_client_is_not_started() {
     let mut driver = driver().await;
     driver.agents.close();
     let refused = turn_with(&mut driver, spawn("spawn")).await;

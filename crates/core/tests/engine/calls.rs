@@ -40,7 +40,7 @@ async fn begin<C: ThreadCall<Reply = ()>>(
 async fn stalled() -> Driver {
     let driver = Driver::new().await;
     driver.model.push(ModelReply::Silence);
-    driver.say("hi").await;
+    driver.submit_text("hi").await;
     driver.model.wait_for_request(1).await;
     driver
 }
@@ -68,7 +68,7 @@ async fn call_waits_for_room_in_a_full_queue() {
 }
 
 #[tokio::test]
-async fn call_that_waits_in_the_queue_of_a_closing_thread_is_refused() {
+async fn queued_call_of_a_closing_thread_is_refused() {
     let mut driver = Driver::new().await;
     driver.submit(Op::Shutdown).await;
     let (first, second) = tokio::join!(
@@ -92,17 +92,21 @@ async fn call_is_carried_out_when_its_caller_is_gone() {
     let mut driver = Driver::new().await;
     let call = driver.thread.call(InjectItems(words("from nobody")));
     assert!(call.now_or_never().is_none());
-    driver.model.push(ModelReply::Events(says("ok", &[])));
-    driver.say("hi").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("ok", &[])));
+    driver.submit_text("hi").await;
     driver.turn_over().await;
     let input = driver.model.inputs().pop().unwrap();
     assert!(texts(&input, "user").contains(&"from nobody".to_owned()));
 }
 
 #[tokio::test]
-async fn question_that_waits_for_the_end_of_a_turn_is_answered_after_an_interrupt() {
+async fn question_queued_behind_a_turn_is_answered_after_an_interrupt() {
     let mut driver = stalled().await;
-    driver.model.push(ModelReply::Events(says("aside", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("aside", &[])));
     let (reply, answer) = oneshot::channel();
     let question = SampleRequest {
         prompt: "?".to_owned(),
@@ -117,7 +121,7 @@ async fn question_that_waits_for_the_end_of_a_turn_is_answered_after_an_interrup
 }
 
 #[tokio::test]
-async fn question_that_waits_for_the_end_of_a_turn_is_refused_when_the_thread_closes() {
+async fn question_queued_behind_a_turn_is_refused_when_the_thread_closes() {
     let driver = stalled().await;
     let asked = driver.thread.ask(|reply| SampleRequest {
         prompt: "?".to_owned(),
@@ -145,8 +149,10 @@ async fn context_can_be_read_while_a_turn_runs() {
 #[tokio::test]
 async fn rollback_replies_with_its_end_or_the_refusal() {
     let mut driver = Driver::new().await;
-    driver.model.push(ModelReply::Events(says("one", &[])));
-    driver.say("say one").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("one", &[])));
+    driver.submit_text("say one").await;
     driver.turn_over().await;
     let none = driver.thread.ask(roll_back(0)).await.unwrap();
     let refused = OperationError::Refused("num_turns must be >= 1".to_owned());
@@ -157,7 +163,7 @@ async fn rollback_replies_with_its_end_or_the_refusal() {
         .await;
     assert_eq!(driver.count("error"), 1);
     driver.model.push(ModelReply::Silence);
-    driver.say("hi").await;
+    driver.submit_text("hi").await;
     driver.model.wait_for_request(2).await;
     let running = driver.thread.ask(roll_back(1)).await.unwrap();
     let why = "Cannot rollback while a turn is in progress.".to_owned();
@@ -167,10 +173,14 @@ async fn rollback_replies_with_its_end_or_the_refusal() {
 #[tokio::test]
 async fn compaction_replies_when_it_has_ended_or_failed() {
     let mut driver = Driver::new().await;
-    driver.model.push(ModelReply::Events(says("one", &[])));
-    driver.say("say one").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("one", &[])));
+    driver.submit_text("say one").await;
     driver.turn_over().await;
-    driver.model.push(ModelReply::Events(says("summary", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("summary", &[])));
     let compacted = driver.thread.ask(|reply| Compact { reply }).await;
     assert_eq!(compacted, Ok(Ok(())));
     driver.turn_over().await;

@@ -15,15 +15,15 @@ async fn one_turn(limit: i64, tokens: i64) -> Driver {
     .await;
     driver
         .model
-        .push(ModelReply::Events(says_at("one", tokens)));
-    driver.say("say one").await;
+        .push(ModelReply::Events(message_events_at("one", tokens)));
+    driver.submit_text("say one").await;
     driver.turn_over().await;
     driver.seen.clear();
     driver
 }
 
 async fn turn(driver: &mut Driver, text: &str) -> Event {
-    driver.say(text).await;
+    driver.submit_text(text).await;
     let over = driver.turn_over().await;
     driver.assert_ends();
     over
@@ -31,7 +31,9 @@ async fn turn(driver: &mut Driver, text: &str) -> Event {
 
 /// The next request of a thread.
 async fn next_input(driver: &mut Driver) -> serde_json::Value {
-    driver.model.push(ModelReply::Events(says("next", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("next", &[])));
     turn(driver, "next?").await;
     driver.model.inputs().pop().unwrap()
 }
@@ -41,8 +43,10 @@ async fn a_full_context_is_compacted_before_the_next_turn() {
     let mut driver = one_turn(5_000, 6_000).await;
     driver
         .model
-        .push(ModelReply::Events(says_at("summary", 100)));
-    driver.model.push(ModelReply::Events(says("two", &[])));
+        .push(ModelReply::Events(message_events_at("summary", 100)));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("two", &[])));
     turn(&mut driver, "say two").await;
     assert_eq!(driver.count("context_compacted"), 1);
     let requests = driver.model.inputs();
@@ -69,7 +73,7 @@ async fn one_turn_with(limit: Option<i64>, rules: CompactionRules) -> Driver {
         config.options.compaction = rules;
     })
     .await;
-    let mut events = says_at("one", 1_100);
+    let mut events = message_events_at("one", 1_100);
     for event in &mut events {
         if let Ok(ModelEvent::Completed(completion)) = event
             && let Some(usage) = &mut completion.usage
@@ -82,7 +86,7 @@ async fn one_turn_with(limit: Option<i64>, rules: CompactionRules) -> Driver {
 }
 
 #[tokio::test]
-async fn a_limit_on_growth_leaves_out_what_the_first_request_had() {
+async fn growth_limit_excludes_the_first_request() {
     for (limit, compactions) in [(101, 0), (100, 1)] {
         let rules = CompactionRules {
             counts_growth: true,
@@ -92,7 +96,9 @@ async fn a_limit_on_growth_leaves_out_what_the_first_request_had() {
         turn(&mut driver, "say one").await;
         assert_eq!(driver.count("context_compacted"), 0);
         for reply in ["summary", "two"].iter().skip(1 - compactions) {
-            driver.model.push(ModelReply::Events(says(reply, &[])));
+            driver
+                .model
+                .push(ModelReply::Events(message_events(reply, &[])));
         }
         turn(&mut driver, "say two").await;
         assert_eq!(driver.count("context_compacted"), compactions, "{limit}");
@@ -100,14 +106,16 @@ async fn a_limit_on_growth_leaves_out_what_the_first_request_had() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_done_compacts_from_the_configured_part_of_the_window_on() {
+async fn finished_turn_compacts_above_the_configured_limit() {
     for (percent, compactions) in [(12, 0), (11, 1)] {
         let rules = CompactionRules {
             after_turn_percent: Some(percent),
             ..CompactionRules::default()
         };
         let mut driver = one_turn_with(None, rules).await;
-        driver.model.push(ModelReply::Events(says("summary", &[])));
+        driver
+            .model
+            .push(ModelReply::Events(message_events("summary", &[])));
         let over = turn(&mut driver, "say one").await;
         assert!(matches!(over.msg, EventMsg::TurnComplete(_)), "{over:?}");
         assert_eq!(driver.count("context_compacted"), compactions, "{percent}");
@@ -133,7 +141,7 @@ async fn a_turn_that_is_done_does_not_fail_by_a_compaction() {
 }
 
 #[tokio::test]
-async fn a_context_that_fills_during_a_turn_is_compacted_and_the_turn_goes_on() {
+async fn full_context_is_compacted_during_the_turn() {
     let mut driver = one_turn(5_000, 100).await;
     driver.model.push(ModelReply::Events(vec![
         Ok(ModelEvent::ItemDone(plan_call("c1"))),
@@ -141,8 +149,10 @@ async fn a_context_that_fills_during_a_turn_is_compacted_and_the_turn_goes_on() 
     ]));
     driver
         .model
-        .push(ModelReply::Events(says_at("summary", 100)));
-    driver.model.push(ModelReply::Events(says("done", &[])));
+        .push(ModelReply::Events(message_events_at("summary", 100)));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
     let over = turn(&mut driver, "go on").await;
     let EventMsg::TurnComplete(complete) = over.msg else {
         panic!("{over:?}")
@@ -207,28 +217,28 @@ async fn a_compaction_that_is_stopped_leaves_everything_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_turn_whose_compaction_fails_keeps_what_was_said() {
+async fn failed_compaction_keeps_the_history() {
     let mut driver = one_turn(5_000, 6_000).await;
     driver.model.push(ModelReply::Refused(fatal("gone")));
     turn(&mut driver, "say two").await;
     assert_eq!(driver.count("error"), 1);
     driver
         .model
-        .push(ModelReply::Events(says_at("summary", 100)));
+        .push(ModelReply::Events(message_events_at("summary", 100)));
     let next = next_input(&mut driver).await;
     let said = texts(&next, "user");
     assert!(said.contains(&"say two".to_owned()), "{said:?}");
 }
 
 #[tokio::test]
-async fn a_conversation_too_long_to_summarise_loses_its_oldest_items_in_the_request_only() {
+async fn compaction_request_drops_the_oldest_items() {
     let mut driver = one_turn(1_000_000, 100).await;
     let full = || ModelReply::Refused(ModelError::ContextWindowExceeded { window: None });
     driver.model.push(full());
     driver.model.push(full());
     driver
         .model
-        .push(ModelReply::Events(says_at("summary", 100)));
+        .push(ModelReply::Events(message_events_at("summary", 100)));
     driver.submit(Op::Compact).await;
     driver.turn_over().await;
     driver.assert_ends();
@@ -254,8 +264,10 @@ async fn a_smaller_model_gets_a_summary_by_the_larger_one() {
         .await;
     driver
         .model
-        .push(ModelReply::Events(says_at("summary", 100)));
-    driver.model.push(ModelReply::Events(says("two", &[])));
+        .push(ModelReply::Events(message_events_at("summary", 100)));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("two", &[])));
     turn(&mut driver, "say two").await;
     let sent = driver.model.sent();
     let models: Vec<&str> = sent.iter().map(|sent| sent.model.as_str()).collect();
@@ -265,7 +277,9 @@ async fn a_smaller_model_gets_a_summary_by_the_larger_one() {
 #[tokio::test]
 async fn images_are_not_stored_again() {
     let mut driver = one_turn(1_000_000, 100).await;
-    driver.model.push(ModelReply::Events(says("two", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("two", &[])));
     let image_url = format!("data:image/png;base64,{}", "A".repeat(1_000));
     let image = UserInput::Image {
         file_id: None,
@@ -282,7 +296,7 @@ async fn images_are_not_stored_again() {
     for _ in 0..3 {
         driver
             .model
-            .push(ModelReply::Events(says_at("summary", 100)));
+            .push(ModelReply::Events(message_events_at("summary", 100)));
         driver.submit(Op::Compact).await;
         driver.turn_over().await;
     }

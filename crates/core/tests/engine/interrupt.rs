@@ -6,12 +6,12 @@ use codex_protocol::*;
 use crate::support::*;
 
 #[tokio::test]
-async fn what_was_shown_of_a_message_is_its_end() {
+async fn interrupted_message_ends_with_its_shown_text() {
     let mut driver = Driver::new().await;
     driver
         .model
         .push(ModelReply::Stall(starts("hello", &["hel"])));
-    driver.say("hi").await;
+    driver.submit_text("hi").await;
     driver
         .until(|msg| matches!(msg, EventMsg::AgentMessageContentDelta(_)))
         .await;
@@ -27,8 +27,10 @@ async fn what_was_shown_of_a_message_is_its_end() {
 async fn while_nothing_runs() {
     let mut driver = Driver::new().await;
     driver.submit(Op::Interrupt).await;
-    driver.model.push(ModelReply::Events(says("ok", &[])));
-    driver.say("hi").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("ok", &[])));
+    driver.submit_text("hi").await;
     let over = driver.turn_over().await;
     assert!(matches!(over.msg, EventMsg::TurnComplete(_)));
 }
@@ -41,7 +43,7 @@ async fn shutting_down_ends_the_turn_and_then_the_thread() {
         .push(ModelReply::Stall(vec![Ok(ModelEvent::ItemAdded(message(
             "x",
         )))]));
-    driver.say("hi").await;
+    driver.submit_text("hi").await;
     driver
         .until(|msg| matches!(msg, EventMsg::ItemStarted(item) if item.item.id() == Some("msg_x")))
         .await;
@@ -55,14 +57,14 @@ async fn shutting_down_ends_the_turn_and_then_the_thread() {
 }
 
 #[tokio::test]
-async fn turn_that_is_stopped_while_its_calls_run_is_stopped_however_the_answer_ended() {
+async fn turn_interrupted_during_calls_ends_as_interrupted() {
     let mut driver = Driver::new().await;
     let reply = vec![
         Ok(ModelEvent::ItemDone(script("held x", "call"))),
         Err(ModelError::ContextWindowExceeded { window: None }),
     ];
     driver.model.push(ModelReply::Events(reply));
-    driver.say("hi").await;
+    driver.submit_text("hi").await;
     driver
         .until(|msg| matches!(msg, EventMsg::ExecCommandBegin(_)))
         .await;

@@ -13,8 +13,10 @@ async fn recovers(replies: Vec<ModelReply>) -> Driver {
     for reply in replies {
         driver.model.push(reply);
     }
-    driver.model.push(ModelReply::Events(says("fine", &[])));
-    driver.say("hi").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("fine", &[])));
+    driver.submit_text("hi").await;
     let over = driver.turn_over().await;
     let EventMsg::TurnComplete(complete) = over.msg else {
         panic!("{over:?}")
@@ -75,7 +77,7 @@ async fn fails(replies: Vec<ModelReply>, message: &str) -> Driver {
     for reply in replies {
         driver.model.push(reply);
     }
-    driver.say("hi").await;
+    driver.submit_text("hi").await;
     let over = driver.turn_over().await;
     assert!(matches!(over.msg, EventMsg::TurnComplete(_)), "{over:?}");
     let errors: Vec<String> = driver
@@ -88,15 +90,17 @@ async fn fails(replies: Vec<ModelReply>, message: &str) -> Driver {
         .collect();
     assert_eq!(errors, [message]);
     driver.assert_ends();
-    driver.model.push(ModelReply::Events(says("again", &[])));
-    driver.say("again").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("again", &[])));
+    driver.submit_text("again").await;
     driver.turn_over().await;
     driver.assert_ends();
     driver
 }
 
 #[tokio::test]
-async fn what_would_fail_again_is_told_at_once() {
+async fn fatal_errors_are_reported_without_retry() {
     let error = fatal("no such model");
     fails(vec![ModelReply::Refused(error.clone())], "no such model").await;
     let mut events = starts("hello", &["hel"]);
@@ -105,7 +109,7 @@ async fn what_would_fail_again_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn what_fails_too_often_is_told() {
+async fn exhausted_retries_report_the_error() {
     let refused = || ModelReply::Refused(broken());
     fails(
         vec![refused(), refused()],

@@ -29,8 +29,10 @@ fn result(driver: &Driver) -> Option<ReviewOutput> {
 #[tokio::test]
 async fn a_review_becomes_part_of_the_conversation_but_not_its_reading() {
     let mut driver = Driver::new().await;
-    driver.model.push(ModelReply::Events(says("hello", &[])));
-    driver.say("hi").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("hello", &[])));
+    driver.submit_text("hi").await;
     driver.turn_over().await;
     driver.seen.clear();
     let finding = json!({ "title": "Close it", "body": "It leaks." });
@@ -39,9 +41,10 @@ async fn a_review_becomes_part_of_the_conversation_but_not_its_reading() {
         .model
         .push(ModelReply::Events(calls(vec![script("print x", "c1")])));
     let answer = answer.to_string();
-    driver
-        .model
-        .push(ModelReply::Events(says(&answer, &["{\"findings\""])));
+    driver.model.push(ModelReply::Events(message_events(
+        &answer,
+        &["{\"findings\""],
+    )));
     let id = driver.submit(review(" look ")).await;
     let over = driver.turn_over().await;
     assert!(matches!(over.msg, EventMsg::TurnComplete(_)), "{over:?}");
@@ -58,8 +61,10 @@ async fn a_review_becomes_part_of_the_conversation_but_not_its_reading() {
     let own = &driver.model.inputs()[1];
     assert_eq!(texts(own, "user").last().unwrap(), "look");
     assert!(!own.to_string().contains("hello"), "its own history");
-    driver.model.push(ModelReply::Events(says("more", &[])));
-    driver.say("and now?").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("more", &[])));
+    driver.submit_text("and now?").await;
     driver.turn_over().await;
     let next = driver.model.inputs().pop().unwrap();
     let said = texts(&next, "user");
@@ -88,7 +93,9 @@ async fn a_reviewer_asks_nobody() {
         call("request_user_input", question, "c2"),
     ];
     driver.model.push(ModelReply::Events(calls(items)));
-    driver.model.push(ModelReply::Events(says("fine", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("fine", &[])));
     driver.submit(review("look")).await;
     driver.turn_over().await;
     assert_eq!(driver.count("exec_approval_request"), 0);
@@ -99,7 +106,7 @@ async fn a_reviewer_asks_nobody() {
 }
 
 #[tokio::test]
-async fn a_review_that_is_stopped_says_so() {
+async fn interrupted_review_is_reported() {
     let mut driver = Driver::new().await;
     driver
         .model
@@ -111,8 +118,10 @@ async fn a_review_that_is_stopped_says_so() {
     assert!(matches!(over.msg, EventMsg::TurnAborted(_)), "{over:?}");
     assert_eq!(result(&driver), None);
     driver.assert_ends();
-    driver.model.push(ModelReply::Events(says("more", &[])));
-    driver.say("and now?").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("more", &[])));
+    driver.submit_text("and now?").await;
     driver.turn_over().await;
     let next = driver.model.inputs().pop().unwrap();
     assert!(texts(&next, "assistant")[0].starts_with("Review was interrupted."));
@@ -138,7 +147,7 @@ async fn a_review_that_fails_fails_its_turn() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_reviewed_is_told() {
+async fn invalid_review_target_is_an_error() {
     let mut driver = Driver::new().await;
     driver.submit(review("  ")).await;
     driver.until(|msg| matches!(msg, EventMsg::Error(_))).await;
@@ -159,7 +168,7 @@ async fn what_cannot_be_reviewed_is_told() {
 }
 
 #[tokio::test]
-async fn a_review_takes_no_input_and_what_is_said_meanwhile_waits() {
+async fn input_during_a_review_waits() {
     let mut driver = Driver::new().await;
     driver.clock.hold();
     driver.model.push(ModelReply::Refused(broken()));
@@ -173,8 +182,10 @@ async fn a_review_takes_no_input_and_what_is_said_meanwhile_waits() {
         steered.unwrap_err().to_string(),
         "cannot steer a review turn"
     );
-    driver.model.push(ModelReply::Events(says("later", &[])));
-    driver.say("and this").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("later", &[])));
+    driver.submit_text("and this").await;
     driver.submit(Op::Compact).await;
     let over = driver.turn_over().await;
     let EventMsg::TurnAborted(aborted) = over.msg else {

@@ -85,7 +85,7 @@ impl StagedTurn {
         }
         let (feed, reply) = fed();
         driver.model.push(reply);
-        let turn = driver.say("hi").await;
+        let turn = driver.submit_text("hi").await;
         driver.model.wait_for_request(1).await;
         let mut scene = Self {
             driver,
@@ -118,8 +118,10 @@ impl StagedTurn {
         }
     }
 
-    fn model_says_next(&self, text: &str) {
-        self.driver.model.push(ModelReply::Events(says(text, &[])));
+    fn push_message(&self, text: &str) {
+        self.driver
+            .model
+            .push(ModelReply::Events(message_events(text, &[])));
     }
 
     /// Lets the command or the wait end.
@@ -166,8 +168,8 @@ impl StagedTurn {
     }
 
     async fn next_turn(&mut self) {
-        self.model_says_next("after");
-        self.driver.say("go on").await;
+        self.push_message("after");
+        self.driver.submit_text("go on").await;
         self.driver.turn_over().await;
     }
 
@@ -238,11 +240,11 @@ impl StagedTurn {
                 None
             }
             Stage::RetryWait => {
-                self.model_says_next("hello");
+                self.push_message("hello");
                 Some("hello")
             }
         };
-        self.model_says_next("both");
+        self.push_message("both");
         self.let_go().await;
         self.completes(Some("both")).await;
         let output = self.output();
@@ -262,7 +264,7 @@ impl StagedTurn {
 
     async fn fail_for_now(mut self) {
         self.request_fails(broken()).await;
-        self.model_says_next("fine");
+        self.push_message("fine");
         self.let_go().await;
         self.completes(Some("fine")).await;
         assert_eq!(self.driver.count("error"), 0);

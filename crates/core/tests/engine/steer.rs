@@ -11,7 +11,7 @@ async fn running() -> (Driver, String, Feed) {
     let driver = Driver::new().await;
     let (feed, reply) = fed();
     driver.model.push(reply);
-    let turn = driver.say("hi").await;
+    let turn = driver.submit_text("hi").await;
     driver.model.wait_for_request(1).await;
     (driver, turn, feed)
 }
@@ -22,7 +22,7 @@ fn end(feed: &Feed) {
 }
 
 #[tokio::test]
-async fn what_no_turn_can_take_is_refused() {
+async fn steering_without_a_matching_turn_is_refused() {
     let (mut driver, _, feed) = running().await;
     let steer = |expected: Option<&str>, items| {
         let expected = expected.map(str::to_owned);
@@ -41,8 +41,10 @@ async fn what_no_turn_can_take_is_refused() {
 #[tokio::test]
 async fn plain_input_steers_too() {
     let (mut driver, turn, feed) = running().await;
-    driver.model.push(ModelReply::Events(says("both", &[])));
-    driver.say("also this").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("both", &[])));
+    driver.submit_text("also this").await;
     // The session handles requests in order: after this reply it has the input.
     let other = driver
         .thread
@@ -58,7 +60,9 @@ async fn plain_input_steers_too() {
 #[tokio::test]
 async fn a_message_that_steers_keeps_the_id_of_its_client() {
     let (mut driver, turn, feed) = running().await;
-    driver.model.push(ModelReply::Events(says("both", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("both", &[])));
     let more = TurnInput {
         items: vec![text_input("also this")],
         client_id: Some("mine".to_owned()),
@@ -81,14 +85,16 @@ fn client_id(event: &Event) -> Option<Option<String>> {
 
 /// Clients return it to the user, who may have changed their mind.
 #[tokio::test]
-async fn what_an_interrupt_overtook_is_not_said_later() {
+async fn interrupted_steering_is_dropped() {
     let (mut driver, turn, _feed) = running().await;
     let more = vec![text_input("also this")];
     driver.thread.steer(Some(turn), more).await.unwrap();
     driver.submit(Op::Interrupt).await;
     driver.turn_over().await;
-    driver.model.push(ModelReply::Events(says("after", &[])));
-    driver.say("go on").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("after", &[])));
+    driver.submit_text("go on").await;
     driver.turn_over().await;
     let last = driver.model.inputs().pop().unwrap();
     assert!(!texts(&last, "user").contains(&"also this".to_owned()));

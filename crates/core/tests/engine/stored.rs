@@ -11,21 +11,23 @@ use crate::support::*;
 async fn three_turns() -> Driver {
     let mut driver = Driver::new().await;
     for text in ["one", "two", "three"] {
-        driver.model.push(ModelReply::Events(says(text, &[])));
-        driver.say(&format!("say {text}")).await;
+        driver
+            .model
+            .push(ModelReply::Events(message_events(text, &[])));
+        driver.submit_text(&format!("say {text}")).await;
         driver.turn_over().await;
     }
     driver
 }
 
 #[tokio::test]
-async fn a_resumed_thread_goes_on_as_if_it_had_never_stopped() {
+async fn resumed_thread_sends_the_same_history() {
     let mut driver = three_turns().await;
     driver.assert_resumes().await;
 }
 
 #[tokio::test]
-async fn a_fork_takes_along_what_it_should() {
+async fn fork_copies_history_and_settings() {
     let driver = three_turns().await;
     let path = driver.thread.rollout_path().unwrap().to_owned();
     let fork = |at| {
@@ -85,14 +87,16 @@ impl TurnEnded for SlowListener {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_turn_that_was_seen_complete_can_be_taken_back_at_once() {
+async fn completed_turn_can_be_rolled_back_at_once() {
     let (release, released) = mpsc::channel();
     let listener = Arc::new(SlowListener(Mutex::new(released)));
     let listen =
         |config: &mut codex_core::SessionConfig| config.services.turn_ended = Some(listener);
     let mut driver = Driver::with(listen).await;
-    driver.model.push(ModelReply::Events(says("one", &[])));
-    driver.say("say one").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("one", &[])));
+    driver.submit_text("say one").await;
     driver.turn_over().await;
     let taken_back = Op::ThreadRollback {
         num_turns: 1,
@@ -107,9 +111,11 @@ async fn a_turn_that_was_seen_complete_can_be_taken_back_at_once() {
 }
 
 #[tokio::test]
-async fn a_compacted_thread_holds_words_and_summary() {
+async fn compacted_thread_has_user_messages_and_summary() {
     let mut driver = three_turns().await;
-    driver.model.push(ModelReply::Events(says("summary", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("summary", &[])));
     driver.submit(Op::Compact).await;
     driver.turn_over().await;
     assert!(driver.names().contains(&"context_compacted".to_owned()));
@@ -176,7 +182,7 @@ async fn a_name_stays_with_the_thread() {
 }
 
 #[tokio::test]
-async fn what_was_typed_can_be_recalled() {
+async fn message_history_entries_can_be_recalled() {
     let mut driver = Driver::new().await;
     let text = "typed".to_owned();
     driver.submit(Op::AddToHistory { text }).await;
@@ -200,16 +206,18 @@ async fn what_was_typed_can_be_recalled() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_turn_is_on_disk_when_it_is_told() {
+async fn turn_end_is_on_disk_before_its_event() {
     let mut driver = Driver::new().await;
     for number in 0..20 {
-        driver.model.push(ModelReply::Events(says("done", &[])));
-        driver.say(&format!("say {number}")).await;
+        driver
+            .model
+            .push(ModelReply::Events(message_events("done", &[])));
+        driver.submit_text(&format!("say {number}")).await;
         driver.turn_over().await;
         assert_eq!(driver.lines().last().unwrap(), "task_complete");
     }
     driver.model.push(ModelReply::Silence);
-    driver.say("and on").await;
+    driver.submit_text("and on").await;
     driver
         .until(|msg| matches!(msg, EventMsg::TurnStarted(_)))
         .await;

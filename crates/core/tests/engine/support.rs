@@ -403,7 +403,7 @@ impl Driver {
         driver
     }
 
-    pub(crate) async fn say(&self, text: &str) -> String {
+    pub(crate) async fn submit_text(&self, text: &str) -> String {
         self.thread.submit(user_input(text)).await.unwrap()
     }
 
@@ -521,7 +521,9 @@ pub(crate) async fn next_input(driver: &Driver, started: StartedThread) -> Value
     let StartedThread {
         thread, mut events, ..
     } = started;
-    driver.model.push(ModelReply::Events(says("more", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("more", &[])));
     thread.submit(user_input("more?")).await.unwrap();
     loop {
         let event = tokio::time::timeout(PATIENCE, events.next()).await;
@@ -606,7 +608,7 @@ pub(crate) fn completed(id: &str) -> ModelEvent {
 }
 
 /// A whole message in deltas.
-pub(crate) fn says(text: &str, deltas: &[&str]) -> Vec<Result<ModelEvent, ModelError>> {
+pub(crate) fn message_events(text: &str, deltas: &[&str]) -> Vec<Result<ModelEvent, ModelError>> {
     let mut events = starts(text, deltas);
     events.push(Ok(ModelEvent::ItemDone(message(text))));
     events.push(Ok(completed(&format!("resp_{text}"))));
@@ -625,7 +627,10 @@ pub(crate) fn starts(text: &str, deltas: &[&str]) -> Vec<Result<ModelEvent, Mode
 }
 
 /// A message, with the size of the request.
-pub(crate) fn says_at(text: &str, total_tokens: i64) -> Vec<Result<ModelEvent, ModelError>> {
+pub(crate) fn message_events_at(
+    text: &str,
+    total_tokens: i64,
+) -> Vec<Result<ModelEvent, ModelError>> {
     vec![
         Ok(ModelEvent::ItemDone(message(text))),
         Ok(completed_at(&format!("resp_{text}"), total_tokens)),

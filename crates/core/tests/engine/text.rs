@@ -7,12 +7,12 @@ use serde_json::json;
 use crate::support::*;
 
 #[tokio::test]
-async fn a_text_turn_tells_its_events_in_order() {
+async fn text_turn_events_are_in_order() {
     let mut driver = Driver::new().await;
     driver
         .model
-        .push(ModelReply::Events(says("hello", &["hel", "lo"])));
-    let id = driver.say("hi").await;
+        .push(ModelReply::Events(message_events("hello", &["hel", "lo"])));
+    let id = driver.submit_text("hi").await;
     let over = driver.turn_over().await;
     assert_eq!(over.id, id);
     let EventMsg::TurnComplete(complete) = over.msg else {
@@ -60,8 +60,10 @@ async fn a_text_turn_tells_its_events_in_order() {
 async fn the_next_turn_carries_the_first() {
     let mut driver = Driver::new().await;
     for text in ["one", "two"] {
-        driver.model.push(ModelReply::Events(says(text, &[])));
-        driver.say(&format!("say {text}")).await;
+        driver
+            .model
+            .push(ModelReply::Events(message_events(text, &[])));
+        driver.submit_text(&format!("say {text}")).await;
         driver.turn_over().await;
     }
     let inputs = driver.model.inputs();
@@ -84,8 +86,10 @@ async fn calls_are_answered_in_order_and_the_model_is_asked_again() {
         bad,
         unknown,
     ])));
-    driver.model.push(ModelReply::Events(says("done", &[])));
-    driver.say("plan").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
+    driver.submit_text("plan").await;
     driver.turn_over().await;
     let outputs = outputs(&driver.model.inputs()[1]);
     assert_eq!(outputs[0], "Plan updated");
@@ -104,11 +108,13 @@ async fn calls_are_answered_in_order_and_the_model_is_asked_again() {
 async fn a_client_can_go_back_to_an_earlier_response() {
     let mut driver = Driver::new().await;
     for text in ["one", "two", "three"] {
-        driver.model.push(ModelReply::Events(says(text, &[])));
+        driver
+            .model
+            .push(ModelReply::Events(message_events(text, &[])));
     }
-    driver.say("first").await;
+    driver.submit_text("first").await;
     driver.turn_over().await;
-    driver.say("second").await;
+    driver.submit_text("second").await;
     driver.turn_over().await;
     let back = UserInputOp {
         items: vec![text_input("other")],
@@ -124,14 +130,16 @@ async fn a_client_can_go_back_to_an_earlier_response() {
 }
 
 #[tokio::test]
-async fn changed_settings_are_told_and_nothing_else() {
+async fn only_changed_settings_are_sent_to_the_model() {
     let mut driver = Driver::new().await;
     for text in ["one", "two", "three"] {
-        driver.model.push(ModelReply::Events(says(text, &[])));
+        driver
+            .model
+            .push(ModelReply::Events(message_events(text, &[])));
     }
-    driver.say("first").await;
+    driver.submit_text("first").await;
     driver.turn_over().await;
-    driver.say("second").await;
+    driver.submit_text("second").await;
     driver.turn_over().await;
     driver
         .submit(Op::OverrideTurnContext(Box::new(OverrideTurnContext {
@@ -139,7 +147,7 @@ async fn changed_settings_are_told_and_nothing_else() {
             ..OverrideTurnContext::default()
         })))
         .await;
-    driver.say("third").await;
+    driver.submit_text("third").await;
     driver.turn_over().await;
     let developer: Vec<usize> = driver
         .model
@@ -151,7 +159,7 @@ async fn changed_settings_are_told_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn the_model_is_told_which_commands_rules_allow() {
+async fn allowed_commands_are_in_the_model_context() {
     let rules = "prefix_rule(['cargo', 'test'])\nprefix_rule(['rm'], 'forbidden')";
     for (policy, is_told) in [
         (AskForApproval::OnRequest, true),
@@ -162,8 +170,10 @@ async fn the_model_is_told_which_commands_rules_allow() {
             config.options.rules.add_file("mine.rules", rules).unwrap();
         })
         .await;
-        driver.model.push(ModelReply::Events(says("hello", &[])));
-        driver.say("hi").await;
+        driver
+            .model
+            .push(ModelReply::Events(message_events("hello", &[])));
+        driver.submit_text("hi").await;
         driver.turn_over().await;
         let context = texts(&driver.model.inputs()[0], "developer").concat();
         assert_eq!(
@@ -175,13 +185,15 @@ async fn the_model_is_told_which_commands_rules_allow() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_an_error_and_the_thread_goes_on() {
+async fn unsupported_operation_is_an_error_and_the_thread_continues() {
     let mut driver = Driver::new().await;
     driver.submit(Op::DropMemories).await;
     let event = driver.until(|msg| matches!(msg, EventMsg::Error(_))).await;
     assert!(format!("{event:?}").contains("`drop_memories` is not supported"));
-    driver.model.push(ModelReply::Events(says("ok", &[])));
-    driver.say("still there?").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("ok", &[])));
+    driver.submit_text("still there?").await;
     driver.turn_over().await;
     driver.assert_ends();
 }
@@ -196,7 +208,7 @@ async fn an_image_that_the_model_made_is_shown_and_kept() {
         result: "aGk=".to_owned(),
     };
     driver.model.push(ModelReply::Events(calls(vec![image])));
-    driver.say("draw").await;
+    driver.submit_text("draw").await;
     driver.turn_over().await;
     driver.assert_ends();
     let path = driver.seen.iter().find_map(|event| match &event.msg {
@@ -232,8 +244,10 @@ async fn a_plan_is_an_item_of_its_own() {
         "ok\n</proposed_plan>",
         "\n",
     ];
-    driver.model.push(ModelReply::Events(says(text, &deltas)));
-    let turn = driver.say("plan").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events(text, &deltas)));
+    let turn = driver.submit_text("plan").await;
     let over = driver.turn_over().await;
     let EventMsg::TurnComplete(complete) = over.msg else {
         panic!("{over:?}")
@@ -266,7 +280,7 @@ async fn a_plan_is_an_item_of_its_own() {
 }
 
 #[tokio::test]
-async fn a_personality_is_told_once_and_again_when_it_changes() {
+async fn personality_is_sent_once_per_change() {
     let mut driver =
         Driver::with(|config| config.options.settings.personality = Some(Personality::Pragmatic))
             .await;
@@ -286,8 +300,10 @@ async fn a_personality_is_told_once_and_again_when_it_changes() {
         driver
             .submit(Op::OverrideTurnContext(Box::new(change)))
             .await;
-        driver.model.push(ModelReply::Events(says("ok", &[])));
-        driver.say("hi").await;
+        driver
+            .model
+            .push(ModelReply::Events(message_events("ok", &[])));
+        driver.submit_text("hi").await;
         driver.turn_over().await;
         let said = texts(&driver.model.inputs().pop().unwrap(), "developer");
         let is_spec = |text: &&String| text.starts_with("<personality_spec>");
@@ -297,7 +313,7 @@ async fn a_personality_is_told_once_and_again_when_it_changes() {
 }
 
 #[tokio::test]
-async fn what_a_turn_overrides_stays_except_the_form_of_its_answer() {
+async fn turn_overrides_persist_except_the_output_schema() {
     let mut driver = Driver::new().await;
     let schema = serde_json::json!({ "type": "object" });
     let first = UserTurn {
@@ -315,11 +331,15 @@ async fn what_a_turn_overrides_stays_except_the_form_of_its_answer() {
         last_response_id: None,
         approvals_reviewer: None,
     };
-    driver.model.push(ModelReply::Events(says("one", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("one", &[])));
     driver.submit(Op::UserTurn(Box::new(first))).await;
     driver.turn_over().await;
-    driver.model.push(ModelReply::Events(says("two", &[])));
-    driver.say("again").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("two", &[])));
+    driver.submit_text("again").await;
     driver.turn_over().await;
     let sent = driver.model.sent();
     let schemas: Vec<_> = sent
@@ -354,8 +374,10 @@ async fn forbidden_setting_leaves_every_setting_as_it_was() {
         .await;
     let refused = driver.until(|msg| matches!(msg, EventMsg::Error(_))).await;
     assert!(format!("{refused:?}").contains("(set by the administrator)"));
-    driver.model.push(ModelReply::Events(says("ok", &[])));
-    driver.say("hi").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("ok", &[])));
+    driver.submit_text("hi").await;
     driver.turn_over().await;
     assert_eq!(driver.model.sent()[0].model, "mock-model");
 }

@@ -11,8 +11,10 @@ use crate::support::*;
 /// Runs a turn with these calls and returns their outputs.
 async fn outputs_of(driver: &mut Driver, items: Vec<ResponseItem>) -> Vec<serde_json::Value> {
     driver.model.push(ModelReply::Events(calls(items)));
-    driver.model.push(ModelReply::Events(says("done", &[])));
-    driver.say("go").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
+    driver.submit_text("go").await;
     let over = driver.turn_over().await;
     assert!(matches!(over.msg, EventMsg::TurnComplete(_)), "{over:?}");
     driver.assert_ends();
@@ -39,7 +41,7 @@ async fn asked_about(driver: &mut Driver, command: &str) {
     driver
         .model
         .push(ModelReply::Events(calls(vec![script(command, "c1")])));
-    driver.say("go").await;
+    driver.submit_text("go").await;
     driver
         .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
         .await;
@@ -124,10 +126,12 @@ async fn bad_arguments_are_answered() {
 }
 
 #[tokio::test]
-async fn what_is_approved_runs() {
+async fn approved_command_runs() {
     let mut driver = asking().await;
     asked_about(&mut driver, "print x").await;
-    driver.model.push(ModelReply::Events(says("done", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
     decide(&driver, ReviewDecision::Approved).await;
     driver.turn_over().await;
     assert_eq!(ends(&driver), [ExecCommandStatus::Completed]);
@@ -135,10 +139,12 @@ async fn what_is_approved_runs() {
 }
 
 #[tokio::test]
-async fn what_is_declined_does_not_run_and_the_turn_goes_on() {
+async fn declined_command_does_not_run_and_the_turn_continues() {
     let mut driver = asking().await;
     asked_about(&mut driver, "print x").await;
-    driver.model.push(ModelReply::Events(says("done", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
     decide(&driver, ReviewDecision::Denied).await;
     let over = driver.turn_over().await;
     assert!(matches!(over.msg, EventMsg::TurnComplete(_)));
@@ -150,13 +156,15 @@ async fn what_is_declined_does_not_run_and_the_turn_goes_on() {
 }
 
 #[tokio::test]
-async fn what_is_approved_for_the_session_is_not_asked_again() {
+async fn session_approval_is_not_asked_again() {
     let mut driver = asking().await;
     asked_about(&mut driver, "print x").await;
     driver
         .model
         .push(ModelReply::Events(calls(vec![script("print x", "c2")])));
-    driver.model.push(ModelReply::Events(says("done", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
     decide(&driver, ReviewDecision::ApprovedForSession).await;
     driver.turn_over().await;
     assert_eq!(ends(&driver).len(), 2);
@@ -169,13 +177,15 @@ async fn what_is_approved_for_the_session_is_not_asked_again() {
 }
 
 #[tokio::test]
-async fn a_rule_lets_through_what_begins_with_its_words() {
+async fn prefix_rule_allows_matching_commands() {
     let mut driver = asking().await;
     asked_about(&mut driver, "print x").await;
     driver
         .model
         .push(ModelReply::Events(calls(vec![script("print x y", "c2")])));
-    driver.model.push(ModelReply::Events(says("done", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
     let words = vec!["print".to_owned(), "x".to_owned()];
     decide(
         &driver,
@@ -197,7 +207,9 @@ async fn a_person_may_choose_a_rule_that_was_not_proposed() {
     driver
         .model
         .push(ModelReply::Events(calls(vec![script("print other", "c2")])));
-    driver.model.push(ModelReply::Events(says("done", &[])));
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
     let rule = ReviewDecision::ApprovedExecpolicyAmendment {
         proposed_execpolicy_amendment: ExecPolicyAmendment(vec!["print".to_owned()]),
     };
@@ -207,20 +219,20 @@ async fn a_person_may_choose_a_rule_that_was_not_proposed() {
 }
 
 /// A model that has sent a call but not the end of the response.
-async fn half_heard(driver: &mut Driver) -> Feed {
+async fn unfinished_response(driver: &mut Driver) -> Feed {
     let (feed, reply) = fed();
     driver.model.push(reply);
-    driver.say("go").await;
+    driver.submit_text("go").await;
     feed.send(Ok(ModelEvent::ItemDone(script("print x", "c"))))
         .unwrap();
     feed
 }
 
 #[tokio::test]
-async fn people_know_what_a_response_cost_before_they_are_asked() {
+async fn token_usage_precedes_the_approval() {
     let mut driver = asking().await;
     driver.clock.hold();
-    let feed = half_heard(&mut driver).await;
+    let feed = unfinished_response(&mut driver).await;
     driver
         .until(|msg| matches!(msg, EventMsg::ExecCommandBegin(_)))
         .await;
@@ -235,7 +247,7 @@ async fn people_know_what_a_response_cost_before_they_are_asked() {
 #[tokio::test]
 async fn a_response_without_end_keeps_nobody_from_being_asked() {
     let mut driver = asking().await;
-    let _feed = half_heard(&mut driver).await;
+    let _feed = unfinished_response(&mut driver).await;
     let asks = |msg: &EventMsg| matches!(msg, EventMsg::ExecApprovalRequest(_));
     driver.until(asks).await;
     assert_eq!(driver.count("token_count"), 0);
@@ -296,8 +308,10 @@ async fn a_patch_is_applied_inside_and_asked_about_outside() {
         "b",
     );
     driver.model.push(ModelReply::Events(calls(vec![outside])));
-    driver.model.push(ModelReply::Events(says("done", &[])));
-    driver.say("again").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
+    driver.submit_text("again").await;
     driver
         .until(|msg| matches!(msg, EventMsg::ApplyPatchApprovalRequest(_)))
         .await;
@@ -345,8 +359,10 @@ async fn the_client_carries_its_tools_out() {
         json!({ "city": "x" }),
         "w",
     )])));
-    driver.model.push(ModelReply::Events(says("done", &[])));
-    driver.say("go").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
+    driver.submit_text("go").await;
     driver
         .until(|msg| matches!(msg, EventMsg::DynamicToolCallRequest(_)))
         .await;
@@ -404,8 +420,10 @@ async fn the_user_is_asked_where_the_mode_allows_it() {
         question,
         "q2",
     )])));
-    driver.model.push(ModelReply::Events(says("done", &[])));
-    let turn = driver.say("go").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
+    let turn = driver.submit_text("go").await;
     driver
         .until(|msg| matches!(msg, EventMsg::RequestUserInput(_)))
         .await;
@@ -447,7 +465,7 @@ async fn a_command_that_ends_at_once_keeps_no_session() {
 }
 
 #[tokio::test]
-async fn a_command_that_goes_on_outlives_the_turn_and_ends_with_the_thread() {
+async fn background_command_ends_with_the_thread() {
     let mut driver = Driver::new().await;
     let slow = json!({ "cmd": "held", "login": false, "yield_time_ms": 250 });
     driver.model.push(ModelReply::Events(calls(vec![call(
@@ -455,8 +473,10 @@ async fn a_command_that_goes_on_outlives_the_turn_and_ends_with_the_thread() {
         slow,
         "a",
     )])));
-    driver.model.push(ModelReply::Events(says("done", &[])));
-    driver.say("go").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
+    driver.submit_text("go").await;
     driver.turn_over().await;
     let output = outputs(&driver.model.inputs().pop().unwrap()).remove(0);
     assert!(
@@ -475,7 +495,7 @@ async fn a_command_that_goes_on_outlives_the_turn_and_ends_with_the_thread() {
 }
 
 #[tokio::test]
-async fn what_a_person_types_is_run_and_told() {
+async fn user_shell_command_runs_and_is_recorded() {
     let mut driver = Driver::new().await;
     driver
         .submit(Op::RunUserShellCommand {
@@ -485,8 +505,10 @@ async fn what_a_person_types_is_run_and_told() {
         .await;
     driver.turn_over().await;
     assert_eq!(ends(&driver), [ExecCommandStatus::Completed]);
-    driver.model.push(ModelReply::Events(says("done", &[])));
-    driver.say("what did I do?").await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("done", &[])));
+    driver.submit_text("what did I do?").await;
     driver.turn_over().await;
     let context = texts(&driver.model.inputs().pop().unwrap(), "user");
     let expected = "<user_shell_command>\n<command>\nprint hi\n</command>\n<result>\nExit code: 0\n\
@@ -496,11 +518,11 @@ async fn what_a_person_types_is_run_and_told() {
 }
 
 #[tokio::test]
-async fn a_command_of_a_person_that_ends_after_the_turn_is_told_later() {
+async fn user_command_that_outlasts_the_turn_is_recorded_later() {
     let mut driver = Driver::new().await;
     let (feed, reply) = fed();
     driver.model.push(reply);
-    driver.say("go").await;
+    driver.submit_text("go").await;
     driver
         .until(|msg| matches!(msg, EventMsg::TurnStarted(_)))
         .await;
@@ -512,7 +534,7 @@ async fn a_command_of_a_person_that_ends_after_the_turn_is_told_later() {
     driver
         .until(|msg| matches!(msg, EventMsg::ExecCommandBegin(_)))
         .await;
-    for event in says("done", &[]) {
+    for event in message_events("done", &[]) {
         feed.send(event).unwrap();
     }
     drop(feed);
@@ -523,8 +545,10 @@ async fn a_command_of_a_person_that_ends_after_the_turn_is_told_later() {
         .await;
     // The record may come while the next turn runs, but not after that.
     for text in ["next", "last"] {
-        driver.model.push(ModelReply::Events(says("done", &[])));
-        driver.say(text).await;
+        driver
+            .model
+            .push(ModelReply::Events(message_events("done", &[])));
+        driver.submit_text(text).await;
         driver.turn_over().await;
     }
     let context = texts(&driver.model.inputs().pop().unwrap(), "user");
@@ -553,14 +577,16 @@ fn guarded(tool: &str) -> ResponseItem {
 }
 
 #[tokio::test]
-async fn what_the_sandbox_denied_runs_again_if_people_agree() {
+async fn denied_command_runs_again_after_approval() {
     for tool in ["shell_command", "exec_command"] {
         let mut driver = on_failure().await;
         driver
             .model
             .push(ModelReply::Events(calls(vec![guarded(tool)])));
-        driver.model.push(ModelReply::Events(says("done", &[])));
-        driver.say("go").await;
+        driver
+            .model
+            .push(ModelReply::Events(message_events("done", &[])));
+        driver.submit_text("go").await;
         let asked = driver
             .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
             .await;
@@ -583,14 +609,16 @@ async fn what_the_sandbox_denied_runs_again_if_people_agree() {
 }
 
 #[tokio::test]
-async fn what_the_sandbox_denied_stays_so_if_people_do_not_agree() {
+async fn denied_command_does_not_run_again_after_refusal() {
     for tool in ["shell_command", "exec_command"] {
         let mut driver = on_failure().await;
         driver
             .model
             .push(ModelReply::Events(calls(vec![guarded(tool)])));
-        driver.model.push(ModelReply::Events(says("done", &[])));
-        driver.say("go").await;
+        driver
+            .model
+            .push(ModelReply::Events(message_events("done", &[])));
+        driver.submit_text("go").await;
         driver
             .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
             .await;
@@ -605,7 +633,7 @@ async fn what_the_sandbox_denied_stays_so_if_people_do_not_agree() {
 }
 
 #[tokio::test]
-async fn what_the_sandbox_denied_is_told_where_nobody_is_asked() {
+async fn sandbox_denial_is_reported_under_approval_policy_never() {
     for tool in ["shell_command", "exec_command"] {
         let mut driver = on_failure().await;
         driver
@@ -626,7 +654,7 @@ async fn an_interrupt_while_people_are_asked_about_a_second_run() {
     driver
         .model
         .push(ModelReply::Events(calls(vec![guarded("exec_command")])));
-    driver.say("go").await;
+    driver.submit_text("go").await;
     driver
         .until(|msg| matches!(msg, EventMsg::ExecApprovalRequest(_)))
         .await;

@@ -72,7 +72,7 @@ fn tokens_of_calls_are_counted_before_and_after_them() {
 }
 
 #[test]
-fn calls_of_an_interrupted_turn_do_not_count_for_the_next_one() {
+fn interrupted_turn_calls_do_not_count_for_the_next() {
     let mut lines = FIRST_TURN.to_vec();
     lines.extend([
         ("event_msg", "token_count"),

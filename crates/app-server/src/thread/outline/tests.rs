@@ -191,7 +191,7 @@ fn file(lines: &[StoredLine]) -> tempfile::NamedTempFile {
 
 proptest! {
     #[test]
-    fn every_page_is_what_stands_there_among_all_turns(
+    fn pages_equal_their_range_of_all_turns(
         lines in prop::collection::vec(line(), 0..60),
         size in 1_usize..5,
     ) {
@@ -340,7 +340,7 @@ fn check_stored(lines: &[StoredLine], cuts: &[f64], ids: StoredForm) {
 }
 
 #[test]
-fn stored_turns_are_used_only_for_what_they_were_made_from() {
+fn stored_turns_are_used_only_for_their_source_file() {
     let lines = [StoredLine::Begin, StoredLine::Say("hi"), StoredLine::Begin];
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("rollout.jsonl");
@@ -382,14 +382,14 @@ fn stored_turns_are_used_only_for_what_they_were_made_from() {
 }
 
 #[test]
-fn a_count_of_tokens_that_was_incomplete_is_judged_when_it_is_whole() {
+fn incomplete_token_count_is_read_when_complete() {
     let lines = [StoredLine::Begin, StoredLine::Tokens, StoredLine::Begin];
     let cuts: Vec<f64> = (0..100).map(|part| f64::from(part) / 100.0).collect();
     check_continued(&lines, &cuts);
 }
 
 #[test]
-fn an_outline_of_a_file_that_was_written_again_is_not_used() {
+fn outline_of_a_rewritten_file_is_not_used() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("rollout.jsonl");
     let outlines = Outlines::default();

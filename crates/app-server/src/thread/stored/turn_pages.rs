@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_of_one_id_are_told_apart() {
+    fn turns_with_equal_ids_are_distinguished() {
         let ids = ["a", "b", "b", "b", "c"];
         let mut params = params();
         params.limit = Some(1);
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn where_there_are_no_turns_there_is_one_empty_page() {
+    fn thread_without_turns_has_one_empty_page() {
         for direction in [SortDirection::Asc, SortDirection::Desc] {
             let mut params = params();
             params.sort_direction = Some(direction);

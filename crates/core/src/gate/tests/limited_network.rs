@@ -4,7 +4,7 @@
 use super::*;
 
 #[test]
-fn no_grant_and_no_approval_opens_a_network_that_an_administrator_limits() {
+fn approvals_do_not_open_an_administrator_limited_network() {
     use codex_sandbox::{
         HostLimit, LaunchPlan, LimitedCommands, Namespaces, NetworkLimits, PolicyContext, plan,
     };

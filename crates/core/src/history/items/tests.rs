@@ -215,7 +215,7 @@ fn step() -> impl Strategy<Value = HistoryStep> {
 
 proptest! {
     #[test]
-    fn whatever_happens_calls_and_outputs_pair_up(steps in prop::collection::vec(step(), 0..40)) {
+    fn calls_and_outputs_always_pair_up(steps in prop::collection::vec(step(), 0..40)) {
         let mut history = History::default();
         for step in steps {
             match step {

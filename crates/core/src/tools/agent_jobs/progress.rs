@@ -34,11 +34,11 @@ pub(super) fn emit(emitter: &TurnEmitter, job: &str, counts: AgentJobCounts, ela
         eta_seconds: remaining(counts, elapsed),
     };
     if let Ok(progress) = serde_json::to_string(&progress) {
-        say(emitter, format!("agent_job_progress:{progress}"));
+        emit_message(emitter, format!("agent_job_progress:{progress}"));
     }
 }
 
-pub(super) fn say(emitter: &TurnEmitter, message: String) {
+pub(super) fn emit_message(emitter: &TurnEmitter, message: String) {
     emitter.emit(EventMsg::BackgroundEvent(BackgroundEventEvent { message }));
 }
 
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rest_takes_as_long_as_what_is_done() {
+    fn remaining_time_is_extrapolated() {
         let counts = |pending, running, completed, failed| AgentJobCounts {
             pending,
             running,

@@ -114,7 +114,7 @@ async fn call(context: &ToolContext) -> ToolResult {
     let stored = stored.ok_or_else(|| ToolFailure::Model("the job was deleted".to_owned()))?;
     if counts.failed > 0 {
         let message = format!("agent job completed with {} failed items", counts.failed);
-        progress::say(&context.emitter, message);
+        progress::emit_message(&context.emitter, message);
     }
     let failures: Vec<FailedItem> = (failed.into_iter())
         .map(|item| FailedItem {
@@ -198,7 +198,7 @@ async fn prepare(
         "agent job concurrency: job_id={} requested={wanted:?} max_threads={max_threads:?} effective={}",
         job.id, job.most_workers
     );
-    progress::say(&context.emitter, message);
+    progress::emit_message(&context.emitter, message);
     store(context, &job, &input_path).await?;
     Ok((job, patch))
 }

@@ -183,7 +183,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn people_are_shown_what_an_agent_is_told() {
+    fn agent_prompt_is_shown_to_the_person() {
         let items: Vec<UserInput> = serde_json::from_value(json!([
             { "type": "text", "text": "look" },
             { "type": "image", "image_url": "data:x" },

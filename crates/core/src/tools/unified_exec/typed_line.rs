@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_goes_on_until_it_ends() {
+    fn typed_line_continues_until_its_end() {
         let mut line = TypedLine::default();
         for (text, expected) in [
             ("a", "a"),
