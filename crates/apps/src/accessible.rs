@@ -34,7 +34,7 @@ pub struct ToolApp {
 impl ToolApp {
     /// The app, if the tool is of one.
     #[must_use]
-    pub fn of(tool: &Tool) -> Option<Self> {
+    pub fn from_tool(tool: &Tool) -> Option<Self> {
         let (id, name) = connector_of(tool)?;
         let description = tool.meta["connector_description"].as_str();
         Some(Self {
@@ -50,7 +50,7 @@ impl ToolApp {
 pub fn accessible_apps(tools: &[Tool]) -> Vec<App> {
     let mut apps: BTreeMap<String, App> = BTreeMap::new();
     for tool in tools {
-        let Some(of) = ToolApp::of(tool).filter(|app| !is_hidden(&app.id)) else {
+        let Some(of) = ToolApp::from_tool(tool).filter(|app| !is_hidden(&app.id)) else {
             continue;
         };
         let app = apps.entry(of.id.clone()).or_insert_with(|| App {

@@ -109,7 +109,7 @@ impl StandaloneCommands {
         let policy_context = PolicyContext {
             tmpdir: codex_sandbox::temporary_folder(&self.environment),
             engine: Arc::new(self.engine_files.for_another_session()),
-            ..PolicyContext::of(cwd)
+            ..PolicyContext::in_folder(cwd)
         };
         codex_sandbox::set_up(&writing(policy_of(policy)), &policy_context)
     }
@@ -138,7 +138,7 @@ impl StandaloneCommands {
             engine: Arc::new(self.engine_files.for_another_session()),
             network_limits: Arc::new(limits),
             hidden_files: self.hidden_files(&policy),
-            ..PolicyContext::of(&cwd)
+            ..PolicyContext::in_folder(&cwd)
         };
         let levels = codex_sandbox::probe().with_choice(self.restricted_token);
         let network = effective_network(&policy, &policy_context, levels.limits_hosts());

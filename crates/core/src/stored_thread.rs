@@ -281,7 +281,7 @@ impl Iterator for ChunkLines {
 }
 
 fn read_line(line: &[u8]) -> Option<RolloutItem> {
-    if let Some(line) = LineStart::of(line).and_then(|start| start.read()) {
+    if let Some(line) = LineStart::parse(line).and_then(|start| start.read()) {
         return Some(line.item);
     }
     let line = RolloutLine::read(std::str::from_utf8(line).ok()?.trim()).ok()?;
@@ -323,7 +323,7 @@ impl StoredThreadReader {
                 }
             }
             ("event_msg", Some("thread_rolled_back")) => {
-                self.reverts.extend(Revert::of(line));
+                self.reverts.extend(Revert::parse(line));
                 lines.push(bytes);
             }
             ("event_msg", Some(kind)) if kind != "undo_completed" => {}

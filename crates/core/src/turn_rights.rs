@@ -35,7 +35,7 @@ pub(crate) struct TurnRights {
 pub(crate) struct IncomparableRights;
 
 impl TurnRights {
-    pub(crate) fn of(turn: &TurnSettings) -> Self {
+    pub(crate) fn for_turn(turn: &TurnSettings) -> Self {
         Self {
             cwd: turn.cwd.clone(),
             has_environment: turn.has_environment,
@@ -85,7 +85,7 @@ impl TurnSettings {
         begun_in: &Arc<str>,
         rights: &TurnRights,
     ) -> Result<Arc<Self>, IncomparableRights> {
-        let own = TurnRights::of(self);
+        let own = TurnRights::for_turn(self);
         if *begun_in == self.id && *rights == own {
             return Ok(Arc::clone(self));
         }

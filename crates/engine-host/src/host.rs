@@ -326,7 +326,7 @@ impl EngineHost {
     ) -> HookCatalog {
         let engine = &self.commands.engine_files;
         let policy = &config.policy.sandbox_policy;
-        let writable = WritableFiles::of(policy, cwd, environment, engine);
+        let writable = WritableFiles::for_policy(policy, cwd, environment, engine);
         let place = HookPlace {
             cwd,
             environment,

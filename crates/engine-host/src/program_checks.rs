@@ -62,7 +62,8 @@ impl ProgramChecks {
             environment,
         };
         let files = ProgramFiles::of_arguments(program.command, place);
-        let writable = WritableFiles::of(&self.policy, &self.cwd, &self.environment, &self.engine);
+        let writable =
+            WritableFiles::for_policy(&self.policy, &self.cwd, &self.environment, &self.engine);
         let may_write = |path: &Path| writable.may_write(path);
         self.engine.program_files.add(files.protected_paths());
         self.record.check(program, &files, &may_write)?;
@@ -79,7 +80,8 @@ impl ProgramChecks {
         if !is_sandboxed(&self.policy) {
             return Vec::new();
         }
-        let writable = WritableFiles::of(&self.policy, &self.cwd, &self.environment, &self.engine);
+        let writable =
+            WritableFiles::for_policy(&self.policy, &self.cwd, &self.environment, &self.engine);
         let may_write = |path: &Path| writable.may_write(path);
         writable_variables(LaunchPlace { cwd, environment }, &may_write)
     }

@@ -156,7 +156,7 @@ impl PathRules {
         let Some(first) = writable.first().cloned() else {
             return (
                 ConfinementPolicy::ReadOnly { read, network },
-                PolicyContext::of(cwd),
+                PolicyContext::in_folder(cwd),
             );
         };
         let protected = |root: &PathBuf| PROTECTED.map(|name| root.join(name));
@@ -175,7 +175,7 @@ impl PathRules {
             slash_tmp: false,
             read_only,
         });
-        (policy, PolicyContext::of(first))
+        (policy, PolicyContext::in_folder(first))
     }
 }
 

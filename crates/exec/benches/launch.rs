@@ -34,7 +34,7 @@ async fn all() {
     );
     measure("directly", directly).await;
     let folder = tempfile::tempdir().unwrap();
-    let policy_context = PolicyContext::of(folder.path());
+    let policy_context = PolicyContext::in_folder(folder.path());
     let launcher = Launcher::of_this_program();
     let policies = [
         ("supervised", ConfinementPolicy::DangerFullAccess),

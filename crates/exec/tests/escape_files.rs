@@ -23,7 +23,7 @@ use common::{finish, shell, text_of, texts};
 async fn at_least_one_level_is_tried_here() {
     let plan = plan(
         &ConfinementPolicy::read_only(),
-        &PolicyContext::of("/"),
+        &PolicyContext::in_folder("/"),
         probe(),
     )
     .unwrap();
@@ -189,7 +189,7 @@ async fn missing_protected_paths_cannot_be_created() {
 async fn commands_side_by_side_keep_it_absent() {
     let project = TestProject::new();
     fs::remove_dir_all(project.root.join(".git")).unwrap();
-    let policy_context = PolicyContext::of(&project.root);
+    let policy_context = PolicyContext::in_folder(&project.root);
     let script = "for i in 1 2 3 4 5 6 7 8; do mkdir .git/x 2>/dev/null && exit 0; done; exit 1";
     let tasks: Vec<_> = (0..20)
         .map(|_| confine(shell(script), &workspace(), &policy_context, probe()).unwrap())
@@ -285,7 +285,7 @@ async fn a_work_trees_repository_is_protected_where_it_is() {
         "echo x > ../main.git/hooks/pre-commit",
         "mv ../main.git ../other.git",
     ] {
-        let policy_context = PolicyContext::of(&tree);
+        let policy_context = PolicyContext::in_folder(&tree);
         for (code, ..) in project.attempts_in(&policy, &policy_context, script).await {
             assert_ne!(code, 0, "{script}");
         }
@@ -345,7 +345,7 @@ async fn no_privilege_is_left() {
 #[tokio::test]
 async fn a_terminal_changes_nothing() {
     let project = TestProject::new();
-    let policy_context = PolicyContext::of(&project.root);
+    let policy_context = PolicyContext::in_folder(&project.root);
     for level in levels() {
         let script = "echo x > .git/config; echo x > ../outside/new; echo here > /dev/stdout; \
                       echo there > /dev/tty; test -t 0";
@@ -388,7 +388,7 @@ async fn hidden_paths_can_neither_be_read_nor_written() {
     fs::write(hidden.join("secret"), "secret").unwrap();
     let policy_context = PolicyContext {
         hidden: vec![hidden, project.root.join("file")],
-        ..PolicyContext::of(&project.root)
+        ..PolicyContext::in_folder(&project.root)
     };
     for script in [
         "cat src/secret",
@@ -418,7 +418,7 @@ async fn a_grant_opens_its_path_and_nothing_else() {
             write: vec![project.root.join("src")],
             ..Grants::default()
         },
-        ..PolicyContext::of(&project.root)
+        ..PolicyContext::in_folder(&project.root)
     };
     let script = "echo x > src/new && rm src/new && ! echo x > new && ! mkdir src/.git/x";
     let policy = ConfinementPolicy::read_only();
@@ -457,7 +457,7 @@ impl Engine {
         };
         let policy_context = PolicyContext {
             engine: Arc::new(engine),
-            ..PolicyContext::of(project.root.join("src/deep"))
+            ..PolicyContext::in_folder(project.root.join("src/deep"))
         };
         let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite {
             writable_roots: ["", "home/memories", "home/shared"]
@@ -536,16 +536,16 @@ async fn engine_files_cannot_be_changed() {
 async fn working_folder_replaced_by_a_link_grants_no_access() {
     let project = TestProject::new();
     let inner = project.root.join("src");
-    let policy_context = PolicyContext::of(&inner);
+    let policy_context = PolicyContext::in_folder(&inner);
     let plan_now = || plan(&workspace(), &policy_context, probe());
     plan_now().unwrap();
     // What a command of another thread can do, whose working folder is around this one.
     let script = "mv src moved && ln -s ../outside src";
-    let around = PolicyContext::of(&project.root);
+    let around = PolicyContext::in_folder(&project.root);
     let launch = confine(shell(script), &workspace(), &around, probe()).unwrap();
     assert_eq!(texts(finish(launch).await).0, 0);
     assert_eq!(plan_now(), Err(LaunchPlanError::WorkingFolder));
-    let fresh = plan(&workspace(), &PolicyContext::of(&inner), probe());
+    let fresh = plan(&workspace(), &PolicyContext::in_folder(&inner), probe());
     assert_eq!(
         fresh,
         Err(LaunchPlanError::WorkingFolder),
@@ -566,7 +566,7 @@ async fn root_replaced_by_a_command_link_is_not_writable() {
     });
     let policy_context = PolicyContext {
         tmpdir: Some(project.root.join("tmp")),
-        ..PolicyContext::of(&project.root)
+        ..PolicyContext::in_folder(&project.root)
     };
     let first = "rm -f later tmp; ln -s ../outside later && ln -s ../outside tmp";
     for (code, out, error) in project.attempts_in(&policy, &policy_context, first).await {
@@ -597,7 +597,7 @@ async fn files_created_at_a_placeholder_are_kept() {
     let project = TestProject::new();
     let git = project.root.join(".git");
     fs::remove_dir_all(&git).unwrap();
-    let policy_context = PolicyContext::of(&project.root);
+    let policy_context = PolicyContext::in_folder(&project.root);
     let mut wanted = shell("echo ready; read line; mkdir .git/x");
     wanted.streams = StreamSetup::InputAndOutput;
     let launch = confine(wanted, &workspace(), &policy_context, probe()).unwrap();
@@ -617,7 +617,7 @@ async fn files_created_at_a_placeholder_are_kept() {
 async fn placeholders_go_with_the_last_command() {
     let project = TestProject::new();
     fs::remove_dir_all(project.root.join(".git")).unwrap();
-    let policy_context = PolicyContext::of(&project.root);
+    let policy_context = PolicyContext::in_folder(&project.root);
     let launcher = common::launcher();
     let mut running = Vec::new();
     for _ in 0..2 {
@@ -655,7 +655,7 @@ async fn placeholders_go_with_the_last_command() {
 #[tokio::test]
 async fn command_with_a_replaced_root_does_not_run() {
     let project = TestProject::new();
-    let policy_context = PolicyContext::of(&project.root);
+    let policy_context = PolicyContext::in_folder(&project.root);
     let launch = confine(shell("echo ran"), &workspace(), &policy_context, probe()).unwrap();
     // Between plan and launch somebody puts a link in the place of the root.
     fs::rename(&project.root, project.base.join("moved")).unwrap();

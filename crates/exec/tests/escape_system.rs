@@ -442,7 +442,12 @@ impl AttackTargets {
         level: EnforcementLevels,
     ) -> Option<i32> {
         let (_guard, path) = folder();
-        let launch = confine(self.attack(name), policy, &PolicyContext::of(path), level)?;
+        let launch = confine(
+            self.attack(name),
+            policy,
+            &PolicyContext::in_folder(path),
+            level,
+        )?;
         let (code, out, error) = texts(finish(launch).await);
         println!("{out}{error}");
         Some(code)
@@ -542,7 +547,7 @@ async fn service_sockets_are_unreachable_with_network_access() {
     };
     let policy_context = PolicyContext {
         engine: Arc::new(engine),
-        ..PolicyContext::of("/")
+        ..PolicyContext::in_folder("/")
     };
     for level in levels() {
         if level.namespaces == Namespaces::Unavailable {
@@ -599,7 +604,7 @@ async fn a_storm_of_processes_hits_a_limit() {
     let project = TestProject::new();
     let level = probe();
     assert!(codex_sandbox::limits_processes(level), "nothing here does");
-    let policy_context = PolicyContext::of(&project.root);
+    let policy_context = PolicyContext::in_folder(&project.root);
     let storm = launch(&["perl", "-e", STORM_SCRIPT]);
     let launch = confine(storm, &workspace(), &policy_context, level).unwrap();
     let (_, out, error) = texts(finish(launch).await);
@@ -625,7 +630,7 @@ async fn own_processes_are_seen_and_signalled() {
     let script = "sleep 1000 & kill $! && wait $!; test $? -eq 143";
     project.allowed(&workspace(), script).await;
     if probe().namespaces == Namespaces::MountsAndProcesses {
-        let policy_context = PolicyContext::of(&project.root);
+        let policy_context = PolicyContext::in_folder(&project.root);
         let count = shell("ls -d /proc/[0-9]* | wc -l");
         let launch = confine(count, &workspace(), &policy_context, probe()).unwrap();
         let (_, out, _) = texts(finish(launch).await);
@@ -643,7 +648,7 @@ const RUNAWAY_SCRIPTS: [&str; 3] = [
 #[tokio::test]
 async fn no_runaway_survives_its_owner() {
     let project = TestProject::new();
-    let policy_context = PolicyContext::of(&project.root);
+    let policy_context = PolicyContext::in_folder(&project.root);
     let launcher = launcher();
     for level in levels() {
         for (number, script) in RUNAWAY_SCRIPTS.iter().enumerate() {
@@ -673,7 +678,7 @@ fn owner_to_be_killed() {
     let variable = |name| std::env::var(name).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
-        let policy_context = PolicyContext::of(variable("ROOT_OF_OWNER"));
+        let policy_context = PolicyContext::in_folder(variable("ROOT_OF_OWNER"));
         let mut wanted = shell(script.to_str().unwrap());
         common::mark(&mut wanted, &variable("MARK_OF_OWNER"));
         let launch = confine(wanted, &workspace(), &policy_context, probe()).unwrap();

@@ -264,7 +264,7 @@ fn try_plan(list: &str, levels: EnforcementLevels) -> Result<LaunchPlan, LaunchP
     });
     let policy_context = PolicyContext {
         network_limits: Arc::new(limits),
-        ..PolicyContext::of("/")
+        ..PolicyContext::in_folder("/")
     };
     plan(&open_network(), &policy_context, levels)
 }

@@ -60,7 +60,12 @@ impl ConfinedFolder {
             inherited: std::sync::Arc::new(std::env::vars_os().collect()),
             environment: Vec::new(),
             streams,
-            plan: plan(&open_network(), &PolicyContext::of(&self.root), TOKEN).unwrap(),
+            plan: plan(
+                &open_network(),
+                &PolicyContext::in_folder(&self.root),
+                TOKEN,
+            )
+            .unwrap(),
             network: codex_exec::CommandNetwork::default(),
         };
         let limits = RunLimits {
@@ -170,7 +175,7 @@ async fn writing_is_limited_to_the_project_without_its_repository() {
 async fn restricted_token_refuses_unenforceable_policies() {
     let project = ConfinedFolder::new();
     let outcome = |policy: &ConfinementPolicy, levels| {
-        plan(policy, &PolicyContext::of(&project.root), levels).map(|_| ())
+        plan(policy, &PolicyContext::in_folder(&project.root), levels).map(|_| ())
     };
     let closed = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default());
     assert_eq!(outcome(&closed, TOKEN), Err(LaunchPlanError::Network));

@@ -41,7 +41,7 @@ fn confined(root: &Path) -> LaunchPlan {
         tmpdir: false,
         ..WorkspaceWrite::default()
     });
-    plan(&policy, &PolicyContext::of(root), probe()).unwrap()
+    plan(&policy, &PolicyContext::in_folder(root), probe()).unwrap()
 }
 
 async fn run_script(

@@ -47,7 +47,7 @@ pub struct RunResult {
 impl RunResult {
     /// The end of a run that returned nothing.
     #[must_use]
-    pub fn of(end: RunEnd) -> Self {
+    pub fn without_output(end: RunEnd) -> Self {
         Self {
             end,
             stdout: String::new(),

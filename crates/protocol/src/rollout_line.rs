@@ -66,7 +66,7 @@ pub struct LineStart<'a> {
 
 impl<'a> LineStart<'a> {
     /// Parses the first bytes of a line; none if they do not have the usual form.
-    pub fn of(line: &'a [u8]) -> Option<Self> {
+    pub fn parse(line: &'a [u8]) -> Option<Self> {
         let (timestamp, rest) = short_text(line.strip_prefix(b"{\"timestamp\":\"")?)?;
         let (ordinal, rest) = ordinal(rest);
         let (kind, rest) = short_text(rest.strip_prefix(b",\"type\":\"")?)?;
@@ -219,7 +219,7 @@ impl RolloutLine {
     /// Parses a line. Only a text without a valid envelope is an error.
     pub fn read(line: &str) -> Result<Self, JsonError> {
         // With the usual order of fields the payload is parsed in one pass, otherwise in two.
-        if let Some(line) = LineStart::of(line.as_bytes()).and_then(|start| start.read()) {
+        if let Some(line) = LineStart::parse(line.as_bytes()).and_then(|start| start.read()) {
             return Ok(line);
         }
         let raw = RawRolloutLine::read(line)?;
@@ -355,7 +355,7 @@ mod tests {
     #[test]
     fn first_bytes_give_the_line_type() {
         let line = r#"{"timestamp":"t","type":"event_msg","payload":{"type":"x","a":"}"}}"#;
-        let start = LineStart::of(line.as_bytes()).unwrap();
+        let start = LineStart::parse(line.as_bytes()).unwrap();
         assert_eq!((start.timestamp, start.kind), ("t", "event_msg"));
         assert_eq!(start.payload_type, Some("x"));
         assert_eq!(start.read(), None, "nobody knows such an event");
@@ -364,14 +364,14 @@ mod tests {
             ordinal: Some(12),
             ..start
         };
-        assert_eq!(LineStart::of(numbered.as_bytes()), Some(with_ordinal));
+        assert_eq!(LineStart::parse(numbered.as_bytes()), Some(with_ordinal));
         for unusual in [
             r#"{ "timestamp":"t","type":"event_msg","payload":{}}"#,
             r#"{"type":"event_msg","payload":{},"timestamp":"t"}"#,
             r#"{"timestamp":"\u0074","type":"event_msg","payload":{}}"#,
             "{\"timestamp\":\"t",
         ] {
-            assert_eq!(LineStart::of(unusual.as_bytes()), None, "{unusual}");
+            assert_eq!(LineStart::parse(unusual.as_bytes()), None, "{unusual}");
         }
     }
 
@@ -386,7 +386,7 @@ mod tests {
             RolloutItem::EventMsg(EventMsg::ContextCompacted)
         );
         assert_eq!(read(&followed), compacted);
-        let start = |line: &str| LineStart::of(line.as_bytes()).unwrap().read();
+        let start = |line: &str| LineStart::parse(line.as_bytes()).unwrap().read();
         assert_eq!(start(usual), Some(compacted));
         assert_eq!(start(&followed), None);
     }

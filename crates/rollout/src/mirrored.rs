@@ -143,7 +143,7 @@ mod tests {
     }
 
     fn is_skipped(line: &str) -> bool {
-        is_mirrored(line.as_bytes(), LineStart::of(line.as_bytes()))
+        is_mirrored(line.as_bytes(), LineStart::parse(line.as_bytes()))
     }
 
     #[test]

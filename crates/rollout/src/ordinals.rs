@@ -59,7 +59,7 @@ pub(crate) fn first_line_length(path: &Path) -> io::Result<u64> {
 
 fn ordinal_of(line: &[u8]) -> Option<u64> {
     let start = &line[..line.len().min(LINE_START)];
-    LineStart::of(start)
+    LineStart::parse(start)
         .and_then(|start| start.ordinal)
         .or_else(|| {
             // A cut line has no payload to be recognised by.

@@ -32,7 +32,7 @@ pub struct ScannedLine<'a> {
 impl<'a> ScannedLine<'a> {
     fn parse(bytes: &'a [u8], offset: u64) -> Option<Self> {
         let bytes = bytes.trim_ascii();
-        let start = LineStart::of(bytes);
+        let start = LineStart::parse(bytes);
         let is_skipped = bytes.is_empty() || is_mirrored(bytes, start);
         (!is_skipped).then_some(Self {
             bytes,

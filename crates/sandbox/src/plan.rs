@@ -129,7 +129,7 @@ pub fn plan(
     let commands = policy.limited_commands();
     let limits = &policy_context.network_limits;
     let hidden = HiddenNow::find(policy, policy_context, levels)?;
-    let mut rules = match FileRules::of(policy, policy_context) {
+    let mut rules = match FileRules::from_policy(policy, policy_context) {
         Some(rules) if rules.untrusted.contains(&policy_context.cwd) => {
             return Err(LaunchPlanError::WorkingFolder);
         }
@@ -169,7 +169,7 @@ mod tests {
         policy: &ConfinementPolicy,
         levels: EnforcementLevels,
     ) -> Result<Enforcement, LaunchPlanError> {
-        plan(policy, &PolicyContext::of("/usr"), levels).map(|plan| plan.enforcement())
+        plan(policy, &PolicyContext::in_folder("/usr"), levels).map(|plan| plan.enforcement())
     }
 
     #[test]
@@ -252,7 +252,7 @@ mod tests {
                 limits.add(HostLimit::closing("`s`", commands));
                 let policy_context = PolicyContext {
                     network_limits: Arc::new(limits),
-                    ..PolicyContext::of("/usr")
+                    ..PolicyContext::in_folder("/usr")
                 };
                 let plan = |levels| plan(&policy, &policy_context, levels);
                 let is_confined = matches!(plan(ALL_LEVELS), Ok(LaunchPlan::Confined(_)));

@@ -149,7 +149,7 @@ pub struct PolicyContext {
 impl PolicyContext {
     /// A context with a working folder only.
     #[must_use]
-    pub fn of(cwd: impl Into<PathBuf>) -> Self {
+    pub fn in_folder(cwd: impl Into<PathBuf>) -> Self {
         Self {
             cwd: cwd.into(),
             tmpdir: None,

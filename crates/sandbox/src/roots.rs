@@ -20,7 +20,7 @@ use crate::requested_roots::{
 impl FileRules {
     /// The rules of a policy, or `None` if it is not enforced here.
     #[must_use]
-    pub fn of(policy: &ConfinementPolicy, policy_context: &PolicyContext) -> Option<Self> {
+    pub fn from_policy(policy: &ConfinementPolicy, policy_context: &PolicyContext) -> Option<Self> {
         let (read, candidates) = requested_roots(policy, policy_context)?;
         let mut rules = Self {
             read: ReadScope::Everything,

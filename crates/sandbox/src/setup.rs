@@ -26,7 +26,7 @@ pub enum SetUpError {
 /// # Errors
 /// Commands cannot be confined to these folders.
 pub fn set_up(policy: &ConfinementPolicy, context: &PolicyContext) -> Result<(), SetUpError> {
-    match FileRules::of(policy, context) {
+    match FileRules::from_policy(policy, context) {
         Some(rules) => platform::set_up(&rules),
         None => Ok(()),
     }

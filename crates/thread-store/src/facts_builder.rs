@@ -304,7 +304,7 @@ fn kind_of(line: &[u8]) -> LineType {
 }
 
 fn usual_kind(line: &[u8]) -> Option<LineType> {
-    let start = LineStart::of(line)?;
+    let start = LineStart::parse(line)?;
     match start.kind {
         "event_msg" => Some(LineType::new(start.kind, start.payload_type?)),
         kind => Some(LineType::new(kind, start.payload_type.unwrap_or_default())),

@@ -22,7 +22,7 @@ pub struct LineFilter {
 impl LineFilter {
     /// None if every line can have a match.
     #[must_use]
-    pub fn of(term: &SearchTerm) -> Option<Self> {
+    pub fn for_term(term: &SearchTerm) -> Option<Self> {
         let mut words: Vec<&str> = term
             .as_str()
             .split(|letter: char| !letter.is_ascii_alphanumeric())
@@ -54,9 +54,9 @@ mod tests {
     use super::*;
 
     fn check(term: &str, text: &str, expected: bool) {
-        let term = SearchTerm::of(term).unwrap();
+        let term = SearchTerm::parse(term).unwrap();
         let line = serde_json::to_string(text).unwrap();
-        let filter = LineFilter::of(&term).unwrap();
+        let filter = LineFilter::for_term(&term).unwrap();
         assert_eq!(
             filter.may_match(line.as_bytes()),
             expected,
@@ -81,7 +81,7 @@ mod tests {
     fn a_term_without_plain_words_selects_nothing() {
         for term in ["é", "x", "- -", "日本"] {
             assert!(
-                LineFilter::of(&SearchTerm::of(term).unwrap()).is_none(),
+                LineFilter::for_term(&SearchTerm::parse(term).unwrap()).is_none(),
                 "{term}"
             );
         }

@@ -30,7 +30,7 @@ pub struct TextMatch {
 impl SearchTerm {
     /// None if there is nothing to look for.
     #[must_use]
-    pub fn of(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let form = Self::form(text);
         (!form.is_empty()).then_some(Self(form))
     }
@@ -174,12 +174,12 @@ mod tests {
     use super::*;
 
     fn term(text: &str) -> SearchTerm {
-        SearchTerm::of(text).unwrap()
+        SearchTerm::parse(text).unwrap()
     }
 
     #[test]
     fn neither_case_nor_line_breaks_matter() {
-        assert_eq!(SearchTerm::of(" \n"), None);
+        assert_eq!(SearchTerm::parse(" \n"), None);
         let text = "Short\n  ÄNSWER here";
         assert_eq!(
             term("short änswer").snippet(text).unwrap(),

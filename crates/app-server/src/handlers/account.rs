@@ -194,7 +194,7 @@ pub(super) async fn log_out(
         move || accounts.log_out().map_err(failure)
     });
     let logged_out = logged_out.await?;
-    Ok(EarlyReply::by(|reply| async move {
+    Ok(EarlyReply::sent_by(|reply| async move {
         reply.accept(&v2::LogoutAccountResponse {});
         notify_updated(&server);
         accounts.revoke(logged_out).await;

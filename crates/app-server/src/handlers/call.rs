@@ -28,7 +28,7 @@ pub(crate) struct EarlyReply<M>(Box<dyn FnOnce(Responder<M>) -> BoxFuture<'stati
 
 impl<M: RequestMethod + 'static> EarlyReply<M> {
     /// `send` replies through the responder, or passes it on.
-    pub(super) fn by<F>(send: impl FnOnce(Responder<M>) -> F + Send + 'static) -> Self
+    pub(super) fn sent_by<F>(send: impl FnOnce(Responder<M>) -> F + Send + 'static) -> Self
     where
         F: Future<Output = ()> + Send + 'static,
     {
@@ -40,7 +40,7 @@ impl<M: RequestMethod + 'static> EarlyReply<M> {
     where
         F: Future<Output = ()> + Send + 'static,
     {
-        Self::by(|mut reply| async move {
+        Self::sent_by(|mut reply| async move {
             let sent = reply.sent_token();
             send(reply).await;
             sent.cancelled().await;
@@ -62,7 +62,7 @@ impl<M: RequestMethod + 'static> EarlyReply<M> {
         thread: ThreadHandle,
         call: impl FnOnce(&mut Actor, Responder<M>) -> BoxFuture<'_, ()> + Send + 'static,
     ) -> Self {
-        Self::by(|reply| async move { thread.tell(|thread| call(thread, reply)).await })
+        Self::sent_by(|reply| async move { thread.tell(|thread| call(thread, reply)).await })
     }
 
     /// The same, where later requests about the same must find what the reply tells.
@@ -78,7 +78,7 @@ impl<M: RequestMethod + 'static> EarlyReply<M> {
     where
         M::Response: Send,
     {
-        Self::by(|reply| async move {
+        Self::sent_by(|reply| async move {
             reply.accept(&response);
             next();
         })

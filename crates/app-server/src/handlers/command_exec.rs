@@ -60,7 +60,7 @@ pub(super) async fn write(
         let message = "stdin streaming is not enabled for this command/exec";
         return Err(Failure::invalid(message));
     }
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         match run.keyboard().await {
             Err(RunEnded) => reply.refuse(ended(&params.process_id)),
             Ok(keyboard) if !keyboard.is_open() => {

@@ -18,7 +18,7 @@ pub(super) enum ForkEnd {
 
 impl ForkEnd {
     /// Reads the params of the request.
-    pub(super) fn of(params: &ThreadForkParams) -> Result<Option<Self>, Failure> {
+    pub(super) fn from_params(params: &ThreadForkParams) -> Result<Option<Self>, Failure> {
         match (&params.last_turn_id, &params.before_turn_id) {
             (None, None) => Ok(None),
             (Some(last), None) => Ok(Some(Self::After(last.clone()))),

@@ -42,7 +42,7 @@ pub(super) async fn read_file(
     RequestContext { connection, .. }: RequestContext,
     params: FsReadFileParams,
 ) -> Result<EarlyReply<method::FsReadFile>, Failure> {
-    Ok(EarlyReply::by(|reply| async move {
+    Ok(EarlyReply::sent_by(|reply| async move {
         let draft = reply.draft(&FsReadFileResponse {
             data_base64: String::new(),
         });

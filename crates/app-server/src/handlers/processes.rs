@@ -215,7 +215,7 @@ pub(super) async fn write(
         let message = "stdin streaming is not enabled for this process";
         return Err(Failure::invalid(message));
     }
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         match run.keyboard().await {
             Err(RunEnded) => reply.refuse(missing(&params.process_handle)),
             Ok(keyboard) if !keyboard.is_open() => {

@@ -76,7 +76,7 @@ fn matches(
     limit: usize,
 ) -> Result<Vec<(MatchPosition, ThreadSearchOccurrence)>, Failure> {
     let ids = turns.ids();
-    let filter = LineFilter::of(term);
+    let filter = LineFilter::for_term(term);
     let may_match = |line: &ScannedLine<'_>| {
         can_have_message(line)
             && filter
@@ -87,7 +87,7 @@ fn matches(
     let mut at = start.map_or(0, |start| start.turn);
     while at < ids.len() && found.len() <= limit {
         let end = (at + CHUNK).min(ids.len());
-        for run in runs(&turns.with(at..end, may_match)?) {
+        for run in runs(&turns.positions_with(at..end, may_match)?) {
             if found.len() > limit {
                 break;
             }

@@ -73,7 +73,7 @@ pub(super) async fn fork(
         blocking(move || copied().map_err(|error| Failure::internal(error.to_string()))).await?;
         actor.hold_goal();
     }
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         let mut forked = facts.forked(thread.clone());
         forked.approvals_reviewer = connection.reviewer_name(forked.approvals_reviewer);
         forked.sandbox = connection.shown_sandbox(forked.sandbox);
@@ -164,7 +164,7 @@ async fn fork_stored(
     mut settings: RequestedSettings,
     connection: &Connection,
 ) -> Result<(Actor, ThreadFacts, Thread, Turns, Option<TokenUsageInfo>), Failure> {
-    let cut = ForkEnd::of(&params)?;
+    let cut = ForkEnd::from_params(&params)?;
     let form = connection.dialect().stored_form();
     let mut inherited = None;
     if let Some(running) = server.thread(&params.thread_id) {
@@ -176,7 +176,7 @@ async fn fork_stored(
             .map(|engine| ThreadSettings::clone(&engine.settings()));
     }
     let path = params.path.as_deref();
-    let shown = TurnsShown::of(params.exclude_turns || params.attach_to_source);
+    let shown = TurnsShown::from_exclude_turns(params.exclude_turns || params.attach_to_source);
     let source = source(
         server,
         &params.thread_id,

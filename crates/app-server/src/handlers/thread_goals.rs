@@ -61,7 +61,7 @@ pub(super) async fn set(
     let goal = wire_goal(id.as_str(), changed.await?);
     store_as_preview(&server, &id, &goal).await?;
     let response = ThreadGoalSetResponse { goal: goal.clone() };
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         reply.accept(&response);
         server.broadcast(&goal_updated(goal, None));
         if let Some(thread) = server.thread(id.as_str()) {

@@ -45,7 +45,7 @@ pub(super) async fn add(
     })
     .await?;
     let response = ThreadQueueAddResponse { queued_submission };
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         reply.accept(&response);
         changed(&server, &id).await;
         if let Some(thread) = server.thread(id.as_str()) {
@@ -114,7 +114,7 @@ pub(super) async fn update(
     })
     .await?;
     let response = ThreadQueueUpdateResponse { queued_submission };
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         reply.accept(&response);
         changed(&server, &id).await;
     }))
@@ -131,7 +131,7 @@ pub(super) async fn delete(
         taken.map_err(state_failed)
     });
     let deleted = taken.await?.is_some();
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         reply.accept(&ThreadQueueDeleteResponse { deleted });
         if deleted {
             changed(&server, &id).await;
@@ -150,7 +150,7 @@ pub(super) async fn reorder(
         ordered.map_err(refused)
     })
     .await?;
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         reply.accept(&ThreadQueueReorderResponse {});
         changed(&server, &id).await;
     }))

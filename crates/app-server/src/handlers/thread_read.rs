@@ -41,7 +41,7 @@ pub(super) async fn read(
     })
     .await?;
     let response = ThreadReadResponse { thread, read_state };
-    Ok(EarlyReply::by(|reply| async move {
+    Ok(EarlyReply::sent_by(|reply| async move {
         match turns {
             None => reply.accept(&response),
             Some(turns) => reply.accept_with(&response, &turns),

@@ -45,7 +45,7 @@ pub(super) async fn update(
     let response = ThreadReadStateUpdateResponse {
         read_state: read_state.clone(),
     };
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         let connection = Arc::clone(reply.connection());
         reply.accept(&response);
         let notification =

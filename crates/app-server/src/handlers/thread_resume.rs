@@ -47,7 +47,7 @@ pub(super) async fn resume(
     }
     let path = params.path.as_deref();
     let (shown, form) = (
-        TurnsShown::of(params.exclude_turns),
+        TurnsShown::from_exclude_turns(params.exclude_turns),
         connection.dialect().stored_form(),
     );
     other_process_done(&server, &params).await;
@@ -110,7 +110,7 @@ pub(super) async fn resume(
         }
         (None, None) => None,
     };
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         reply.accept_with(&resumed, &turns);
         show_usage(&connection, &resumed.thread.id, newest.as_deref(), usage);
         actor.show_goal(&connection);

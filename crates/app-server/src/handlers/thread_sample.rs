@@ -46,7 +46,7 @@ pub(super) async fn sample(
         return Err(Failure::invalid(message));
     }
     let engine = thread.engine().await.map_err(|_| missing())?;
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         let cancel = reply.id().map(|id| connection.samples().register(id));
         let asked = engine.sample(params.prompt, params.effort);
         let answer = match &cancel {

@@ -40,7 +40,7 @@ pub(super) async fn search(
 ) -> Result<EarlyReply<method::ThreadSearch>, Failure> {
     let term = term(&params.search_term, "thread/search")?;
     let query = query(params)?;
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         let searches = connection.thread_searches();
         let cancel = reply.id().and_then(|id| searches.token(id));
         let found = async {
@@ -63,7 +63,7 @@ pub(super) async fn stream(
     }
     let term = term(&params.search_term, "thread/search/stream")?;
     let query = query(params)?;
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         let streams = connection.thread_search_streams();
         let cancel = reply.id().and_then(|id| streams.token(id));
         let id = reply.id().cloned();
@@ -202,7 +202,7 @@ async fn response(
 
 pub(super) fn term(text: &str, method: &str) -> Result<SearchTerm, Failure> {
     let missing = || Failure::invalid(format!("{method} requires a non-empty searchTerm"));
-    SearchTerm::of(text).ok_or_else(missing)
+    SearchTerm::parse(text).ok_or_else(missing)
 }
 
 fn query(params: ThreadSearchParams) -> Result<ThreadQuery, Failure> {

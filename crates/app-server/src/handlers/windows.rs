@@ -32,7 +32,7 @@ pub(super) async fn start_setup(
 ) -> Result<EarlyReply<method::WindowsSandboxSetupStart>, Failure> {
     let cwd = params.cwd.as_ref().map(absolute).transpose()?;
     let mode = params.mode;
-    Ok(EarlyReply::by(move |reply| async move {
+    Ok(EarlyReply::sent_by(move |reply| async move {
         reply.accept(&WindowsSandboxSetupStartResponse { started: true });
         let outcome = blocking(move || set_up(&server, mode, cwd)).await;
         let error = outcome.err().map(|failure| failure.message().to_owned());

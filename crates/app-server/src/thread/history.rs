@@ -50,7 +50,7 @@ pub(crate) enum TurnsShown {
 }
 
 impl TurnsShown {
-    pub(crate) fn of(exclude_turns: bool) -> Self {
+    pub(crate) fn from_exclude_turns(exclude_turns: bool) -> Self {
         if exclude_turns {
             Self::WithoutTurns
         } else {

@@ -44,7 +44,7 @@ impl OpenAgents {
                 call_id,
                 ..
             }) => {
-                if let Some(call) = AgentCall::of(name, arguments) {
+                if let Some(call) = AgentCall::parse(name, arguments) {
                     self.calls.insert(call_id.clone(), call);
                 }
             }
@@ -85,7 +85,7 @@ impl OpenAgents {
 }
 
 impl AgentCall {
-    fn of(tool: &str, arguments: &str) -> Option<Self> {
+    fn parse(tool: &str, arguments: &str) -> Option<Self> {
         match tool {
             "spawn_agent" => Some(Self::Spawn),
             "close_agent" => {

@@ -19,7 +19,7 @@ pub(crate) struct Action {
 }
 
 impl Action {
-    pub(crate) fn of(subject: &ReviewSubject, turn: &TurnSettings) -> Self {
+    pub(crate) fn from_subject(subject: &ReviewSubject, turn: &TurnSettings) -> Self {
         match subject {
             ReviewSubject::Effect(Effect::Command(command)) => of_command(command),
             ReviewSubject::Effect(Effect::Patch(patch)) => of_patch(patch, turn),

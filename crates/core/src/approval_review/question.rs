@@ -109,7 +109,7 @@ fn entry(item: &ResponseItem, names: &mut HashMap<String, String>) -> Option<Ent
     let (call_id, name, text) = match item {
         ResponseItem::Message { content, .. } => {
             let text = text_of(content);
-            return match EntryKind::of(item)? {
+            return match EntryKind::from_item(item)? {
                 EntryKind::UserTurn => Some(message(Author::User, "user", &text)),
                 EntryKind::Assistant => Some(message(Author::Assistant, "assistant", &text)),
                 _ => None,

@@ -31,7 +31,7 @@ pub(crate) struct ReviewerKey {
 }
 
 impl ReviewerKey {
-    pub(crate) fn of(turn: &TurnSettings) -> Self {
+    pub(crate) fn for_turn(turn: &TurnSettings) -> Self {
         Self {
             model: turn.model.slug.clone(),
             cwd: turn.cwd.clone(),

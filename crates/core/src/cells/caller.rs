@@ -46,10 +46,10 @@ pub(crate) struct ScriptOrigin {
 }
 
 impl ScriptOrigin {
-    pub(crate) fn of(turn: &TurnSettings) -> Self {
+    pub(crate) fn for_turn(turn: &TurnSettings) -> Self {
         Self {
             turn: Arc::clone(&turn.id),
-            rights: Arc::new(TurnRights::of(turn)),
+            rights: Arc::new(TurnRights::for_turn(turn)),
         }
     }
 }

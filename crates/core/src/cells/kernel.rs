@@ -86,7 +86,7 @@ fn plan(processes: &dyn Processes) -> Result<LaunchPlan, String> {
         read: ReadAccess::Full,
         network: NetworkMode::Restricted,
     };
-    match codex_sandbox::plan(&policy, &PolicyContext::of("/"), processes.levels()) {
+    match codex_sandbox::plan(&policy, &PolicyContext::in_folder("/"), processes.levels()) {
         Ok(plan) => Ok(plan),
         Err(_) if FILTERS_SYSTEM_CALLS => Ok(LaunchPlan::Unconfined),
         Err(refusal) => Err(refusal.to_string()),

@@ -52,7 +52,7 @@ pub(crate) fn listed_hosts(
     let policy = super::policy_of(policy);
     let policy_context = PolicyContext {
         network_limits: Arc::new(limits.clone()),
-        ..PolicyContext::of("/")
+        ..PolicyContext::in_folder("/")
     };
     let hosts = host_policy(
         &policy,

@@ -29,7 +29,7 @@ pub struct WritableFiles {
 impl WritableFiles {
     /// Those of a session with this policy.
     #[must_use]
-    pub fn of(
+    pub fn for_policy(
         policy: &SandboxPolicy,
         cwd: &Path,
         environment: &BTreeMap<OsString, OsString>,
@@ -38,14 +38,14 @@ impl WritableFiles {
         let policy_context = PolicyContext {
             tmpdir: codex_sandbox::temporary_folder(environment),
             engine: Arc::new(engine.without_program_files()),
-            ..PolicyContext::of(cwd)
+            ..PolicyContext::in_folder(cwd)
         };
         let mut policy = writing(policy_of(policy));
         if let ConfinementPolicy::WorkspaceWrite(options) = &mut policy {
             options.writable_roots.extend(engine.granted_roots.all());
         }
         Self {
-            rules: FileRules::of(&policy, &policy_context),
+            rules: FileRules::from_policy(&policy, &policy_context),
         }
     }
 

@@ -23,7 +23,7 @@ pub(crate) enum TurnOutputKind {
 }
 
 impl TurnOutput {
-    fn of(event: &Event) -> Option<Self> {
+    fn from_event(event: &Event) -> Option<Self> {
         let (turn, kind) = match &event.msg {
             EventMsg::AgentMessage(message) => (
                 &event.id,
@@ -51,7 +51,7 @@ pub(crate) struct TurnOutputListener(pub(crate) mpsc::Sender<TurnOutput>);
 impl TurnOutputListener {
     /// Hands an event on, if it is an output. Returns false if the listener is to be dropped.
     pub(crate) fn take(&self, event: &Event) -> bool {
-        match TurnOutput::of(event) {
+        match TurnOutput::from_event(event) {
             Some(output) => self.0.try_send(output).is_ok(),
             None => true,
         }

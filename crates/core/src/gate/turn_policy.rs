@@ -38,7 +38,7 @@ pub(crate) struct TurnPolicy {
 }
 
 impl TurnPolicy {
-    pub(crate) fn of(settings: &TurnSettings, config: &SessionConfig) -> Self {
+    pub(crate) fn from_settings(settings: &TurnSettings, config: &SessionConfig) -> Self {
         Self {
             approval: settings.approval_policy,
             policy: policy_of(&settings.sandbox_policy),
@@ -102,13 +102,13 @@ impl TurnPolicy {
             network_limits: Arc::clone(&self.network_limits),
             hidden_files: Arc::clone(&self.engine.hidden_files),
             engine: Arc::clone(&self.engine),
-            ..PolicyContext::of(&self.cwd)
+            ..PolicyContext::in_folder(&self.cwd)
         }
     }
 
     /// The file rules, if the policy confines files.
     pub(crate) fn file_rules(&self, grants: Grants) -> Option<FileRules> {
-        FileRules::of(&self.policy, &self.policy_context(grants))
+        FileRules::from_policy(&self.policy, &self.policy_context(grants))
     }
 
     /// Who hides a path, if it is hidden.
@@ -174,7 +174,7 @@ impl TurnPolicy {
             // What a person types is what the person wants to be read.
             policy_context.hidden_files = Arc::default();
         }
-        if let Some(rules) = FileRules::of(policy, &policy_context) {
+        if let Some(rules) = FileRules::from_policy(policy, &policy_context) {
             self.engine.granted_roots.add(&rules.writable);
         }
         codex_sandbox::plan(policy, &policy_context, levels)
@@ -198,7 +198,7 @@ pub(crate) fn prepare_folders(config: &SessionConfig) {
     let policy_context = PolicyContext {
         tmpdir: config.tmpdir(),
         engine: Arc::clone(&config.services.engine_files),
-        ..PolicyContext::of(&config.options.settings.cwd)
+        ..PolicyContext::in_folder(&config.options.settings.cwd)
     };
     FileRules::resolve_roots(&policy, &policy_context);
 }

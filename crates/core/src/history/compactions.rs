@@ -161,7 +161,7 @@ impl DroppedItem {
     #[must_use]
     pub fn is_restorable(&self) -> bool {
         matches!(
-            EntryKind::of(&self.item),
+            EntryKind::from_item(&self.item),
             Some(
                 EntryKind::UserTurn
                     | EntryKind::Assistant
@@ -195,11 +195,12 @@ impl StoredCompaction {
                 Some(EntryKind::Output(link)) => Some((false, link.clone())),
                 _ => None,
             };
-            let Some((is_call, link)) = links(&EntryKind::of(&dropped.item)) else {
+            let Some((is_call, link)) = links(&EntryKind::from_item(&dropped.item)) else {
                 continue;
             };
             let is_other = |at: &usize| {
-                links(&EntryKind::of(&self.dropped[*at].item)) == Some((!is_call, link.clone()))
+                links(&EntryKind::from_item(&self.dropped[*at].item))
+                    == Some((!is_call, link.clone()))
             };
             let other = if is_call {
                 (index + 1..self.dropped.len()).find(is_other)

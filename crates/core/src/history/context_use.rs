@@ -135,7 +135,7 @@ impl ContextSnapshot {
         let mut in_response = false;
         for item in self.prompt.items() {
             let item = (item.read(), item);
-            let Some(kind) = EntryKind::of(&item.0) else {
+            let Some(kind) = EntryKind::from_item(&item.0) else {
                 continue;
             };
             let entry = HistoryEntry::new(kind, &item.0, item.1.json.len());

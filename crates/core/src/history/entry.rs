@@ -39,7 +39,7 @@ pub(crate) enum EntryKind {
 
 impl EntryKind {
     /// The kind of an item; none for items that are not kept in a history.
-    pub(crate) fn of(item: &ResponseItem) -> Option<Self> {
+    pub(crate) fn from_item(item: &ResponseItem) -> Option<Self> {
         let link = |family, id: &str| CallLink {
             family,
             id: Arc::from(id),

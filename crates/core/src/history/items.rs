@@ -58,7 +58,7 @@ impl History {
     }
 
     fn push(&mut self, item: ResponseItem) -> Option<String> {
-        let kind = EntryKind::of(&item)?;
+        let kind = EntryKind::from_item(&item)?;
         self.pair(&kind)?;
         let json = self.prompt.push(&item)?;
         let entry = HistoryEntry::new(kind, &item, json.len());
@@ -167,7 +167,7 @@ impl History {
         let mut closed = Vec::new();
         // From the end: among calls with the same id, the last ones have no output.
         for item in self.split_off(first).into_iter().rev() {
-            if let Some(EntryKind::Call(link)) = EntryKind::of(&item)
+            if let Some(EntryKind::Call(link)) = EntryKind::from_item(&item)
                 && let Some(waiting) = open.get_mut(&link)
                 && *waiting > 0
             {

@@ -49,7 +49,7 @@ impl CheckedHook {
     /// Reads files. Removes the variables with code that commands may write.
     fn check(&self, launch: &mut Launch) -> Result<(), FileProblem> {
         let (policy, environment) = (&self.sandbox_policy, &self.environment);
-        let writable = WritableFiles::of(policy, &self.cwd, environment, &self.engine);
+        let writable = WritableFiles::for_policy(policy, &self.cwd, environment, &self.engine);
         let record = ProgramRecord::of_home(&self.home);
         let is_sandboxed = is_sandboxed(policy);
         let may_write = |path: &Path| writable.may_write(path);

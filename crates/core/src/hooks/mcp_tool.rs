@@ -33,7 +33,7 @@ impl HookOccasion<'_> {
             tokio::select! {
                 biased;
                 answer = answer => answer.map_or_else(failed, result_of),
-                () = clock.sleep(timeout) => RunResult::of(RunEnd::TimedOut(timeout.as_secs())),
+                () = clock.sleep(timeout) => RunResult::without_output(RunEnd::TimedOut(timeout.as_secs())),
             }
         };
         result.boxed()
@@ -45,7 +45,7 @@ fn not_run(problem: String) -> BoxFuture<'static, RunResult> {
 }
 
 fn failed(problem: String) -> RunResult {
-    RunResult::of(RunEnd::NotRun(problem))
+    RunResult::without_output(RunEnd::NotRun(problem))
 }
 
 fn result_of(result: CallToolResult) -> RunResult {
@@ -55,13 +55,13 @@ fn result_of(result: CallToolResult) -> RunResult {
         .filter_map(|block| block["text"].as_str());
     let text = texts.collect::<Vec<_>>().join("\n");
     if text.len() > OUTPUT_LIMIT {
-        return RunResult::of(RunEnd::TooMuchOutput);
+        return RunResult::without_output(RunEnd::TooMuchOutput);
     }
     if result.is_error == Some(true) {
         return failed(format!("MCP tool returned an error: {text}"));
     }
     RunResult {
         stdout: text,
-        ..RunResult::of(RunEnd::Exited(0))
+        ..RunResult::without_output(RunEnd::Exited(0))
     }
 }

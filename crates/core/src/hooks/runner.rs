@@ -158,7 +158,7 @@ impl HookOccasion<'_> {
                     tokio::select! {
                         biased;
                         answer = answer => result_of_client(answer),
-                        () = clock.sleep(timeout) => RunResult::of(RunEnd::TimedOut(timeout.as_secs())),
+                        () = clock.sleep(timeout) => RunResult::without_output(RunEnd::TimedOut(timeout.as_secs())),
                     }
                 };
                 SelectedHook {
@@ -231,14 +231,14 @@ impl HookOccasion<'_> {
 /// The answer of a client counts as the output of a command would.
 fn result_of_client(answer: Result<Value, ClientHookError>) -> RunResult {
     match answer {
-        Ok(Value::Null) => RunResult::of(RunEnd::Exited(0)),
+        Ok(Value::Null) => RunResult::without_output(RunEnd::Exited(0)),
         Ok(answer) => RunResult {
             stdout: match answer {
                 Value::String(text) => text,
                 answer => answer.to_string(),
             },
-            ..RunResult::of(RunEnd::Exited(0))
+            ..RunResult::without_output(RunEnd::Exited(0))
         },
-        Err(problem) => RunResult::of(RunEnd::NotRun(problem.to_string())),
+        Err(problem) => RunResult::without_output(RunEnd::NotRun(problem.to_string())),
     }
 }

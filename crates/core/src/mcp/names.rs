@@ -137,7 +137,10 @@ pub(super) fn offered(running: &[(&McpServer, Vec<Tool>)]) -> Vec<OfferedTool> {
                 tracing::warn!(server, tool = tool.name, "no model understands an MCP tool");
                 continue;
             };
-            let app = configured.apps.as_ref().and_then(|_| ToolApp::of(tool));
+            let app = configured
+                .apps
+                .as_ref()
+                .and_then(|_| ToolApp::from_tool(tool));
             let app = app.map(Arc::new);
             all.push(OfferedTool {
                 name: free_name(server, &name_of(app.as_deref(), tool), &mut taken),

@@ -17,7 +17,7 @@ const WAIT_LIMIT: Duration = Duration::from_secs(10);
 pub(crate) struct SandboxState(Value);
 
 impl SandboxState {
-    pub(crate) fn of(policy: &SandboxPolicy, cwd: &Path) -> Self {
+    pub(crate) fn from_policy(policy: &SandboxPolicy, cwd: &Path) -> Self {
         Self(json!({
             "sandboxPolicy": policy,
             "sandboxCwd": cwd,

@@ -25,7 +25,7 @@ impl SessionActor {
         call_id: String,
         reason: Option<&str>,
     ) -> StartedReview {
-        let action = Action::of(subject, turn);
+        let action = Action::from_subject(subject, turn);
         let state = self.reviews.get_or_insert_default();
         let is_allowed = state.take_permission(&action);
         state.note(ReviewedAction {
@@ -64,7 +64,7 @@ impl SessionActor {
         turn: &TurnSettings,
         slot: &ReviewerSlot,
     ) -> Result<Box<Reviewer>, String> {
-        let key = ReviewerKey::of(turn);
+        let key = ReviewerKey::for_turn(turn);
         if let Some(reviewer) = Reviewer::waiting_in(slot, &key) {
             return Ok(reviewer);
         }

@@ -93,7 +93,7 @@ impl SessionActor {
     }
 
     fn decide_effect(&self, call: &EffectCall, retry_of: Option<&Permit>) -> GateDecision {
-        let policy = TurnPolicy::of(&call.settings, &self.context.config);
+        let policy = TurnPolicy::from_settings(&call.settings, &self.context.config);
         let limited = (call.settings.is_of_earlier_turn).then(|| self.approvals.of_earlier_turn());
         let approvals = limited.as_ref().unwrap_or(&self.approvals);
         match (&call.effect, retry_of) {
@@ -123,7 +123,7 @@ impl SessionActor {
         let (settings, call_id) = (&call.settings, &call.call_id);
         match &call.effect {
             Effect::Command(command) => {
-                let policy = TurnPolicy::of(settings, &self.context.config);
+                let policy = TurnPolicy::from_settings(settings, &self.context.config);
                 let grants = self.approvals.grants();
                 let actions = gate::command_summary(
                     &command.argv,
@@ -136,7 +136,7 @@ impl SessionActor {
                 exec_request(command, request, settings, call_id, actions, texts)
             }
             Effect::Patch(patch) => {
-                let policy = TurnPolicy::of(settings, &self.context.config);
+                let policy = TurnPolicy::from_settings(settings, &self.context.config);
                 let texts = gate::patch_texts(patch, &policy, &self.approvals.grants());
                 patch_request(patch.changes.clone(), settings, call_id, texts)
             }
@@ -209,7 +209,7 @@ impl SessionActor {
         call_id: String,
     ) {
         let settings = &pending.settings;
-        let turn_policy = TurnPolicy::of(settings, &self.context.config);
+        let turn_policy = TurnPolicy::from_settings(settings, &self.context.config);
         if !turn_policy.may_ask_for_permissions() {
             let _ = pending.reply.send(RequestPermissionsResponse::default());
             return;

@@ -31,7 +31,7 @@ impl SessionActor {
             // Dropping the sender informs the command.
             return;
         }
-        let policy = TurnPolicy::of(&connection.settings, &self.context.config);
+        let policy = TurnPolicy::from_settings(&connection.settings, &self.context.config);
         if !policy.may_ask_about_sandbox() {
             let reason = match connection.reason {
                 AskReason::NotListed => NOBODY_ASKED,

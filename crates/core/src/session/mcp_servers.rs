@@ -23,7 +23,7 @@ impl SessionActor {
         let settings = self.settings();
         let limits = &self.context.config.options.network_limits;
         let policy = within_limits(&settings.sandbox_policy, limits);
-        let sandbox = SandboxState::of(&policy, &settings.cwd);
+        let sandbox = SandboxState::from_policy(&policy, &settings.cwd);
         self.base.tool_services.mcp.start(servers, &sandbox);
     }
 }

@@ -44,7 +44,7 @@ impl TurnBase {
     ) -> TurnScope {
         let (model, tools) = cache.get(settings, self);
         TurnScope {
-            diff: TurnDiffTracker::of(settings),
+            diff: TurnDiffTracker::for_settings(settings),
             checkpoint: TurnCheckpoint::new(
                 self.tool_services.recorder.clone(),
                 id,
@@ -232,7 +232,7 @@ struct CachedTools {
 impl ToolCache {
     fn get(&mut self, settings: &ThreadSettings, base: &TurnBase) -> (ResolvedModel, Arc<ToolSet>) {
         let environments =
-            ToolEnvironments::of(!settings.without_environment, &settings.environments);
+            ToolEnvironments::from_choices(!settings.without_environment, &settings.environments);
         let resolved = base.model.resolve(&settings.model);
         if let Some(CachedTools {
             resolved: known,

@@ -56,7 +56,7 @@ impl NeededLines {
             ("event_msg", Some("task_started" | "turn_started")) => self.turn = here,
             ("event_msg", Some("turn_aborted")) => self.interrupt = here,
             ("event_msg", Some("thread_rolled_back")) => {
-                self.is_reverted |= Revert::of(line).is_some();
+                self.is_reverted |= Revert::parse(line).is_some();
             }
             ("compacted", _) if replaces_history(line) => {
                 self.compaction = here;

@@ -15,7 +15,7 @@ pub(super) struct Revert {
 
 impl Revert {
     /// Reads a line of the type `thread_rolled_back`. None if it only counts turns.
-    pub(super) fn of(line: ScannedLine<'_>) -> Option<Self> {
+    pub(super) fn parse(line: ScannedLine<'_>) -> Option<Self> {
         match line.read()?.item {
             RolloutItem::EventMsg(EventMsg::ThreadRolledBack(turns)) => Some(Self {
                 first_turn: turns.first_turn_id?,

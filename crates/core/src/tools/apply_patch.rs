@@ -208,7 +208,7 @@ async fn apply(
         return finish(context, layout, &output, exit_code, elapsed);
     }
     let interrupted = Arc::new(());
-    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
     let files = PatchFiles {
         interrupted: Arc::downgrade(&interrupted),
         hidden_problem: Box::new(move |path| turn_policy.hidden_problem(path)),

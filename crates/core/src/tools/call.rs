@@ -32,7 +32,7 @@ pub(crate) enum ToolPayload {
 
 impl ToolCall {
     /// The call in an item, if it is one.
-    pub(crate) fn of(item: &ResponseItem) -> Option<Self> {
+    pub(crate) fn from_item(item: &ResponseItem) -> Option<Self> {
         Some(match item {
             ResponseItem::FunctionCall {
                 name,

@@ -38,7 +38,7 @@ pub(super) async fn permit(context: &ToolContext, arguments: &Value) -> Result<(
         Denied::Declined | Denied::Cancelled => ToolFailure::Model(DECLINED.to_owned()),
         Denied::Aborted => ToolFailure::Aborted,
     })?;
-    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
     let levels = context.session.processes.levels();
     match turn_policy.plan(&permit.confinement, levels) {
         Ok(LaunchPlan::Unconfined) => Ok(()),

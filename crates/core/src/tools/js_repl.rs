@@ -91,7 +91,7 @@ async fn run(context: &ToolContext) -> ToolResult {
         folders(context, cwd),
         ConsoleRun {
             call_id: &context.call.id,
-            origin: ScriptOrigin::of(&context.settings),
+            origin: ScriptOrigin::for_turn(&context.settings),
             code: source.code,
             timeout,
         },

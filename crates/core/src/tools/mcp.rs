@@ -151,7 +151,7 @@ async fn ask_server(
 /// The metadata for the server about the turn.
 fn meta_of(context: &ToolContext) -> Value {
     let (session, settings) = (&context.session, &context.settings);
-    let policy = TurnPolicy::of(settings, &session.config);
+    let policy = TurnPolicy::from_settings(settings, &session.config);
     let confines = || policy.can_confine(&Grants::default(), session.processes.levels());
     let sandbox = if policy.is_open() || !confines() {
         "none"

@@ -112,7 +112,7 @@ pub(crate) struct ToolEnvironments {
 }
 
 impl ToolEnvironments {
-    pub(crate) fn of(has_any: bool, all: &[EnvironmentChoice]) -> Self {
+    pub(crate) fn from_choices(has_any: bool, all: &[EnvironmentChoice]) -> Self {
         let first = all.first();
         let names = || all.iter().map(|choice| choice.id.clone()).collect();
         Self {

@@ -331,7 +331,7 @@ impl ToolSetBuilder {
         }
     }
 
-    /// Adds tools of the client. The name of a call in a namespace contains both, see [`ToolCall::of`].
+    /// Adds tools of the client. The name of a call in a namespace contains both, see [`ToolCall::from_item`].
     fn dynamic(&mut self, tool: &DynamicToolSpec) {
         let mut offered = Vec::new();
         for (namespace, function) in tool.functions() {

@@ -88,7 +88,7 @@ async fn ask(context: &ToolContext) -> ToolResult {
         let problem = "request_permissions requires at least one permission";
         return Err(ToolFailure::Model(problem.to_owned()));
     }
-    let policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
     if permissions.network.is_some()
         && let Some(problem) = policy.network_problem()
     {

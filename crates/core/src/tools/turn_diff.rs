@@ -20,7 +20,7 @@ pub(crate) struct TurnDiffTracker {
 
 impl TurnDiffTracker {
     /// An empty diff of a turn in the folder of these settings.
-    pub(crate) fn of(settings: &ThreadSettings) -> Self {
+    pub(crate) fn for_settings(settings: &ThreadSettings) -> Self {
         let first = settings.environments.first();
         let elsewhere = first.filter(|first| !first.is_local());
         Self {

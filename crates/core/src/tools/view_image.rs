@@ -129,7 +129,7 @@ async fn view_here(context: &ToolContext, path: &str) -> Result<(String, String)
     if !codex_mounts::is_file(&real) {
         return Err(failed(format!("image path `{shown}` is not a file")));
     }
-    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
     let hidden = (turn_policy.hidden_problem(&path)).or_else(|| turn_policy.hidden_problem(&real));
     if let Some(problem) = hidden {
         return Err(failed(format!("unable to read image: {problem}")));

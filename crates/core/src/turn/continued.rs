@@ -53,7 +53,7 @@ impl RunningTurn<'_> {
         self.learn_shells().await;
         self.find_skills().await;
         for call in &turn.interrupted {
-            if let Some(call) = ToolCall::of(&call.item) {
+            if let Some(call) = ToolCall::from_item(&call.item) {
                 self.record(call.answer(FunctionCallOutputBody::Text(INTERRUPTED.into())));
             }
         }
@@ -72,7 +72,7 @@ impl RunningTurn<'_> {
     async fn make_again(&mut self, turn: UnfinishedTurn) -> Result<(), TurnError> {
         let mut calls = RunningCalls::default();
         for call in turn.waiting {
-            if let Some(mut made) = ToolCall::of(&call.item) {
+            if let Some(mut made) = ToolCall::from_item(&call.item) {
                 self.scope.tools.current().name_fully(&mut made);
                 calls.start(self.scope, made, call.item);
             }

@@ -209,7 +209,7 @@ impl RunningTurn<'_> {
         calls: &mut RunningCalls,
         mut item: ResponseItem,
     ) {
-        if let Some(mut call) = ToolCall::of(&item) {
+        if let Some(mut call) = ToolCall::from_item(&item) {
             let id = self.scope.item_ids.assign_to_call(&call.id);
             if id != call.id {
                 tracing::warn!(call_id = call.id, "the model repeats the id of a call");

@@ -185,7 +185,7 @@ impl RunningTurn<'_> {
             let change = change.map(|change| {
                 let scope = changed.as_ref().unwrap_or(self.scope);
                 let other_model = change.model.is_some();
-                changed = Some(scope.with(change));
+                changed = Some(scope.with_change(change));
                 other_model
             });
             let mut step = RunningTurn {
@@ -305,7 +305,7 @@ impl RunningTurn<'_> {
             return Ok(());
         }
         let policy = within_limits(&settings.sandbox_policy, &settings.network_limits);
-        let sandbox = SandboxState::of(&policy, &settings.cwd);
+        let sandbox = SandboxState::from_policy(&policy, &settings.cwd);
         let settled = async {
             let tools = servers.offered(settings).await;
             servers.send_sandbox_state(&sandbox).await;
@@ -340,7 +340,7 @@ impl RunningTurn<'_> {
             mcp,
             &settings.model,
             &settings.sandbox_policy,
-            ToolEnvironments::of(settings.has_environment, &settings.environments),
+            ToolEnvironments::from_choices(settings.has_environment, &settings.environments),
         );
         self.scope.tools.replace(Arc::new(all));
     }

@@ -45,7 +45,7 @@ impl TurnScope {
     }
 
     /// The same turn with other settings.
-    pub(super) fn with(&self, change: StepChange) -> Self {
+    pub(super) fn with_change(&self, change: StepChange) -> Self {
         let verbosity = self.session.config.options.verbosity;
         Self {
             settings: Arc::new(change.apply(&self.settings, verbosity)),

@@ -80,7 +80,8 @@ impl RunningTurn<'_> {
 impl RunningTurn<'_> {
     async fn text_of_skill(&self, path: &str) -> std::io::Result<String> {
         let Some(replay) = &self.scope.session.config.services.replay else {
-            let policy = TurnPolicy::of(&self.scope.settings, &self.scope.session.config);
+            let policy =
+                TurnPolicy::from_settings(&self.scope.settings, &self.scope.session.config);
             if let Some(problem) = policy.hidden_problem(Path::new(path)) {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
             }

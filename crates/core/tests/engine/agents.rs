@@ -12,7 +12,7 @@ async fn driver() -> Driver {
 }
 
 async fn driver_with(settings: AgentSettings) -> Driver {
-    Driver::with(|config| config.options.agents = Some(settings)).await
+    Driver::with_config(|config| config.options.agents = Some(settings)).await
 }
 
 fn spawn(id: &str) -> ResponseItem {

@@ -8,7 +8,7 @@ use crate::support::*;
 
 /// A thread that compacts at this many tokens, with one turn behind it.
 async fn one_turn(limit: i64, tokens: i64) -> Driver {
-    let mut driver = Driver::with(|config| {
+    let mut driver = Driver::with_config(|config| {
         config.options.auto_compact_limit = Some(limit);
         config.options.stream_max_retries = 1;
     })
@@ -67,7 +67,7 @@ async fn a_full_context_is_compacted_before_the_next_turn() {
 
 /// A thread with these rules and one turn behind it, whose request had 1,000 tokens and whose answer 100.
 async fn one_turn_with(limit: Option<i64>, rules: CompactionRules) -> Driver {
-    let driver = Driver::with(|config| {
+    let driver = Driver::with_config(|config| {
         config.options.auto_compact_limit = limit;
         config.options.context_window = Some(10_000);
         config.options.compaction = rules;

@@ -73,7 +73,7 @@ async fn a_tool_that_ran_before_the_cut_is_not_forgotten() {
 }
 
 async fn fails(replies: Vec<ModelReply>, message: &str) -> Driver {
-    let mut driver = Driver::with(|config| config.options.stream_max_retries = 1).await;
+    let mut driver = Driver::with_config(|config| config.options.stream_max_retries = 1).await;
     for reply in replies {
         driver.model.push(reply);
     }

@@ -82,7 +82,7 @@ async fn a_review_becomes_part_of_the_conversation_but_not_its_reading() {
 
 #[tokio::test]
 async fn a_reviewer_asks_nobody() {
-    let mut driver = Driver::with(|config| {
+    let mut driver = Driver::with_config(|config| {
         config.options.settings.approval_policy = AskForApproval::UnlessTrusted;
         config.options.settings.sandbox_policy = SandboxPolicy::DangerFullAccess;
     })

@@ -20,27 +20,27 @@ macro_rules! at_every_stage {
 
             #[tokio::test]
             async fn before_the_first_byte() {
-                $check(StagedTurn::at(Stage::FirstByte).await).await;
+                $check(StagedTurn::at_stage(Stage::FirstByte).await).await;
             }
 
             #[tokio::test]
             async fn in_a_text_delta() {
-                $check(StagedTurn::at(Stage::TextDelta).await).await;
+                $check(StagedTurn::at_stage(Stage::TextDelta).await).await;
             }
 
             #[tokio::test]
             async fn during_a_tool() {
-                $check(StagedTurn::at(Stage::Tool).await).await;
+                $check(StagedTurn::at_stage(Stage::Tool).await).await;
             }
 
             #[tokio::test]
             async fn during_an_approval() {
-                $check(StagedTurn::at(Stage::Approval).await).await;
+                $check(StagedTurn::at_stage(Stage::Approval).await).await;
             }
 
             #[tokio::test]
             async fn during_a_retry_wait() {
-                $check(StagedTurn::at(Stage::RetryWait).await).await;
+                $check(StagedTurn::at_stage(Stage::RetryWait).await).await;
             }
         }
     };
@@ -73,8 +73,8 @@ struct StagedTurn {
 }
 
 impl StagedTurn {
-    async fn at(stage: Stage) -> Self {
-        let driver = Driver::with(|config| {
+    async fn at_stage(stage: Stage) -> Self {
+        let driver = Driver::with_config(|config| {
             if stage == Stage::Approval {
                 config.options.settings.approval_policy = AskForApproval::UnlessTrusted;
             }

@@ -92,7 +92,7 @@ async fn completed_turn_can_be_rolled_back_at_once() {
     let listener = Arc::new(SlowListener(Mutex::new(released)));
     let listen =
         |config: &mut codex_core::SessionConfig| config.services.turn_ended = Some(listener);
-    let mut driver = Driver::with(listen).await;
+    let mut driver = Driver::with_config(listen).await;
     driver
         .model
         .push(ModelReply::Events(message_events("one", &[])));

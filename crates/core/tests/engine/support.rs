@@ -360,10 +360,10 @@ pub(crate) struct Driver {
 
 impl Driver {
     pub(crate) async fn new() -> Self {
-        Self::with(|_| {}).await
+        Self::with_config(|_| {}).await
     }
 
-    pub(crate) async fn with(change: impl FnOnce(&mut SessionConfig)) -> Self {
+    pub(crate) async fn with_config(change: impl FnOnce(&mut SessionConfig)) -> Self {
         let home = Arc::new(tempfile::tempdir().unwrap());
         let model = ScriptedModel::default();
         let clock = TestClock::default();

@@ -165,7 +165,7 @@ async fn allowed_commands_are_in_the_model_context() {
         (AskForApproval::OnRequest, true),
         (AskForApproval::Never, false),
     ] {
-        let mut driver = Driver::with(|config| {
+        let mut driver = Driver::with_config(|config| {
             config.options.settings.approval_policy = policy;
             config.options.rules.add_file("mine.rules", rules).unwrap();
         })
@@ -281,9 +281,10 @@ async fn a_plan_is_an_item_of_its_own() {
 
 #[tokio::test]
 async fn personality_is_sent_once_per_change() {
-    let mut driver =
-        Driver::with(|config| config.options.settings.personality = Some(Personality::Pragmatic))
-            .await;
+    let mut driver = Driver::with_config(|config| {
+        config.options.settings.personality = Some(Personality::Pragmatic)
+    })
+    .await;
     let mut specs = Vec::new();
     let changes = [
         None,
@@ -356,7 +357,7 @@ async fn turn_overrides_persist_except_the_output_schema() {
 
 #[tokio::test]
 async fn forbidden_setting_leaves_every_setting_as_it_was() {
-    let mut driver = Driver::with(|config| {
+    let mut driver = Driver::with_config(|config| {
         config.options.settings.approval_policy = AskForApproval::OnRequest;
         config.options.limits.approval_policies = Some(AllowedValues {
             values: vec![AskForApproval::OnRequest],

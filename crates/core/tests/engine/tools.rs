@@ -22,7 +22,7 @@ async fn outputs_of(driver: &mut Driver, items: Vec<ResponseItem>) -> Vec<serde_
 }
 
 async fn asking() -> Driver {
-    Driver::with(|config| {
+    Driver::with_config(|config| {
         config.options.settings.approval_policy = AskForApproval::UnlessTrusted;
         config.options.settings.sandbox_policy = SandboxPolicy::WorkspaceWrite {
             writable_roots: Vec::new(),
@@ -270,7 +270,7 @@ async fn stopping_at_an_approval_ends_the_turn() {
 
 #[tokio::test]
 async fn a_patch_is_applied_inside_and_asked_about_outside() {
-    let mut driver = Driver::with(|config| {
+    let mut driver = Driver::with_config(|config| {
         config.options.settings.approval_policy = AskForApproval::OnRequest;
         config.options.settings.sandbox_policy = SandboxPolicy::WorkspaceWrite {
             writable_roots: Vec::new(),
@@ -343,7 +343,7 @@ async fn a_patch_in_a_folder_that_is_not_there_makes_none() {
 
 #[tokio::test]
 async fn the_client_carries_its_tools_out() {
-    let mut driver = Driver::with(|config| {
+    let mut driver = Driver::with_config(|config| {
         config.options.dynamic_tools = vec![DynamicToolSpec::Function(DynamicToolFunction {
             namespace: None,
             kind: None,
@@ -558,7 +558,7 @@ async fn user_command_that_outlasts_the_turn_is_recorded_later() {
 
 /// A thread whose commands run in a sandbox, and without it after an approval.
 async fn on_failure() -> Driver {
-    Driver::with(|config| {
+    Driver::with_config(|config| {
         config.options.settings.approval_policy = AskForApproval::OnFailure;
         config.options.settings.sandbox_policy = SandboxPolicy::ReadOnly {
             access: ReadOnlyAccess::FullAccess,

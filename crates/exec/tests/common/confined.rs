@@ -100,7 +100,7 @@ impl TestProject {
         policy: &ConfinementPolicy,
         script: &str,
     ) -> Vec<(i32, String, String)> {
-        self.attempts_in(policy, &PolicyContext::of(&self.root), script)
+        self.attempts_in(policy, &PolicyContext::in_folder(&self.root), script)
             .await
     }
 

@@ -316,7 +316,7 @@ mod tests {
         };
         let policy_context = PolicyContext {
             hidden: vec!["/etc".into()],
-            ..PolicyContext::of("/usr")
+            ..PolicyContext::in_folder("/usr")
         };
         let policy = ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default());
         let Ok(LaunchPlan::Confined(confinement)) = plan(&policy, &policy_context, levels) else {

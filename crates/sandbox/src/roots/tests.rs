@@ -19,19 +19,19 @@ fn no_temp() -> ConfinementPolicy {
 }
 
 fn rules(policy: &ConfinementPolicy, policy_context: &PolicyContext) -> FileRules {
-    FileRules::of(policy, policy_context).unwrap()
+    FileRules::from_policy(policy, policy_context).unwrap()
 }
 
 #[test]
 fn open_policies_have_no_rules() {
-    let here = PolicyContext::of("/");
+    let here = PolicyContext::in_folder("/");
     assert_eq!(
-        FileRules::of(&ConfinementPolicy::DangerFullAccess, &here),
+        FileRules::from_policy(&ConfinementPolicy::DangerFullAccess, &here),
         None
     );
     let network = NetworkMode::Restricted;
     assert_eq!(
-        FileRules::of(&ConfinementPolicy::External { network }, &here),
+        FileRules::from_policy(&ConfinementPolicy::External { network }, &here),
         None
     );
 }
@@ -39,7 +39,7 @@ fn open_policies_have_no_rules() {
 #[test]
 fn the_working_folder_is_writable_but_not_its_metadata() {
     let (_guard, root) = workspace();
-    let rules = rules(&no_temp(), &PolicyContext::of(&root));
+    let rules = rules(&no_temp(), &PolicyContext::in_folder(&root));
     assert!(rules.may_write(&root.join("src/a")));
     for name in PROTECTED_NAMES {
         assert!(!rules.may_write(&root.join(name)));
@@ -61,7 +61,7 @@ fn project_root_above_the_working_folder_is_protected() {
         slash_tmp: false,
         ..WorkspaceWrite::default()
     });
-    let rules = rules(&policy, &PolicyContext::of(cwd));
+    let rules = rules(&policy, &PolicyContext::in_folder(cwd));
     assert!(!rules.may_write(&root.join("project/.git/config")));
     assert!(rules.may_write(&root.join("project/x")));
     for absent in [".codex", "project/.codex", "project/a/.agents", ".git"] {
@@ -74,7 +74,7 @@ fn project_root_above_the_working_folder_is_protected() {
 fn with_engine(cwd: &Path, engine: EngineFiles) -> PolicyContext {
     PolicyContext {
         engine: std::sync::Arc::new(engine),
-        ..PolicyContext::of(cwd)
+        ..PolicyContext::in_folder(cwd)
     }
 }
 
@@ -175,13 +175,13 @@ fn a_root_that_a_command_links_elsewhere_is_not_writable() {
         slash_tmp: false,
         ..WorkspaceWrite::default()
     });
-    let policy_context = PolicyContext::of(root.join("work"));
+    let policy_context = PolicyContext::in_folder(root.join("work"));
     assert_eq!(
         rules(&policy, &policy_context).writable,
         [root.join("work")]
     );
     std::os::unix::fs::symlink("../other", root.join("work/later")).unwrap();
-    let fresh = PolicyContext::of(root.join("work"));
+    let fresh = PolicyContext::in_folder(root.join("work"));
     for policy_context in [policy_context, fresh] {
         let rules = rules(&policy, &policy_context);
         assert_eq!(rules.writable, [root.join("work")]);
@@ -200,7 +200,7 @@ fn roots_are_joined_resolved_and_skipped_if_missing() {
         slash_tmp: false,
         ..WorkspaceWrite::default()
     });
-    let rules = rules(&policy, &PolicyContext::of(root.join("work")));
+    let rules = rules(&policy, &PolicyContext::in_folder(root.join("work")));
     assert_eq!(rules.writable, [root.join("work"), root.join("target")]);
 }
 
@@ -212,7 +212,7 @@ fn temporary_folders_follow_the_flags_and_may_get_a_repository() {
     fs::set_permissions(&tmp, std::os::unix::fs::PermissionsExt::from_mode(0o1777)).unwrap();
     let policy_context = PolicyContext {
         tmpdir: Some(tmp.clone()),
-        ..PolicyContext::of("/usr")
+        ..PolicyContext::in_folder("/usr")
     };
     let with = rules(
         &ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default()),
@@ -242,7 +242,7 @@ fn a_git_file_protects_where_it_leads() {
         slash_tmp: false,
         ..WorkspaceWrite::default()
     });
-    let rules = rules(&policy, &PolicyContext::of(&tree));
+    let rules = rules(&policy, &PolicyContext::in_folder(&tree));
     assert!(!rules.may_write(&git_dir.join("HEAD")));
     assert!(!rules.may_write(&root.join("main/.git/hooks/pre-commit")));
     assert!(rules.may_write(&root.join("main/src")));
@@ -253,7 +253,7 @@ fn a_link_protects_its_target_too() {
     let (_guard, root) = workspace();
     fs::create_dir(root.join("real")).unwrap();
     std::os::unix::fs::symlink("real", root.join(".git")).unwrap();
-    let rules = rules(&no_temp(), &PolicyContext::of(&root));
+    let rules = rules(&no_temp(), &PolicyContext::in_folder(&root));
     assert!(!rules.may_write(&root.join("real/config")));
     assert!(!rules.may_write(&root.join(".git")));
 }
@@ -269,7 +269,7 @@ fn grants_widen_by_exactly_their_paths() {
             network: true,
             ..Grants::default()
         },
-        ..PolicyContext::of(&root)
+        ..PolicyContext::in_folder(&root)
     };
     let rules = rules(&ConfinementPolicy::read_only(), &policy_context);
     assert!(rules.may_write(&extra.join("a")));
@@ -289,7 +289,7 @@ fn restricted_read_policy_lists_readable_paths() {
         },
         network: NetworkMode::Restricted,
     };
-    let ReadScope::Only(readable) = rules(&policy, &PolicyContext::of(&root)).read else {
+    let ReadScope::Only(readable) = rules(&policy, &PolicyContext::in_folder(&root)).read else {
         panic!("reading is not restricted");
     };
     assert!(readable.contains(&root));
@@ -314,7 +314,7 @@ fn a_policy_makes_exceptions_of_its_own() {
         read_only: vec!["docs".into(), "new/one".into(), root.join("link/x")],
         ..WorkspaceWrite::default()
     });
-    let rules = FileRules::of(&policy, &PolicyContext::of(&root)).unwrap();
+    let rules = FileRules::from_policy(&policy, &PolicyContext::in_folder(&root)).unwrap();
     for (path, writable) in [
         ("free", true),
         ("docs", false),

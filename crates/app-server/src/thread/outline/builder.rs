@@ -18,7 +18,7 @@ impl OutlineBuilder {
     /// Begins with the file as it is. None if it cannot be read.
     pub(crate) fn new(path: &Path) -> Option<Self> {
         let file = codex_regular_file::open(path).ok()?;
-        let version = FileVersion::of(&file).ok()?;
+        let version = FileVersion::read(&file).ok()?;
         Some(Self {
             outline: Outline::empty(path, version),
         })

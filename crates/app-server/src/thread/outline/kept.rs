@@ -62,7 +62,7 @@ impl Outlines {
     /// The file cannot be read.
     pub(crate) fn get(&self, path: &Path) -> io::Result<Arc<Outline>> {
         let file = codex_regular_file::open(path)?;
-        let version = FileVersion::of(&file)?;
+        let version = FileVersion::read(&file)?;
         let known = self.take(path).or_else(|| self.stored(path));
         let mut kept = match known {
             Some(kept) if kept.outline.version == version => kept,

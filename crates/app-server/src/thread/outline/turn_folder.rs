@@ -104,7 +104,7 @@ impl TurnFolder {
         }
         let file = codex_regular_file::open(&outline.file)?;
         let content = hash_of_file(&file, outline.version.length)?;
-        if FileVersion::of(&file)? != outline.version {
+        if FileVersion::read(&file)? != outline.version {
             return Ok(());
         }
         let turns = outline.ranges.count().saturating_sub(1);
@@ -204,7 +204,7 @@ fn program() -> Option<FileVersion> {
     static PROGRAM: OnceLock<Option<FileVersion>> = OnceLock::new();
     *PROGRAM.get_or_init(|| {
         let file = File::open(std::env::current_exe().ok()?).ok()?;
-        FileVersion::of(&file).ok()
+        FileVersion::read(&file).ok()
     })
 }
 

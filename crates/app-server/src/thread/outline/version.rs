@@ -27,7 +27,7 @@ impl FileVersion {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub(super) fn of(file: &File) -> io::Result<Self> {
+    pub(super) fn read(file: &File) -> io::Result<Self> {
         let metadata = file.metadata()?;
         let modified = metadata.modified()?.duration_since(std::time::UNIX_EPOCH);
         Ok(Self {

@@ -54,7 +54,7 @@ impl StoredTurns {
     }
 
     /// The positions of the turns in a range with a line that is wanted. The running turn always counts.
-    pub(crate) fn with(
+    pub(crate) fn positions_with(
         &self,
         range: Range<usize>,
         is_wanted: impl FnMut(&ScannedLine<'_>) -> bool,

@@ -23,7 +23,12 @@ fn approvals_do_not_open_an_administrator_limited_network() {
         network_limits: std::sync::Arc::new(limits),
         ..turn_policy(AskForApproval::OnRequest, workspace())
     };
-    let closed = plan(&workspace(), &PolicyContext::of(&limited.cwd), levels).unwrap();
+    let closed = plan(
+        &workspace(),
+        &PolicyContext::in_folder(&limited.cwd),
+        levels,
+    )
+    .unwrap();
     let online = Confinement::Policy(codex_sandbox::Grants {
         network: true,
         ..Default::default()

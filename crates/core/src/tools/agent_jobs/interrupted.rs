@@ -25,7 +25,7 @@ pub(crate) async fn end_interrupted_jobs(
         return Vec::new();
     };
     let (state, thread) = (Arc::clone(state), session.emitter.thread().to_string());
-    let turn_policy = TurnPolicy::of(settings, &session.config);
+    let turn_policy = TurnPolicy::from_settings(settings, &session.config);
     let ending = tokio::task::spawn_blocking(move || {
         let mut texts = Vec::new();
         for job in state.running_agent_jobs(&thread)? {

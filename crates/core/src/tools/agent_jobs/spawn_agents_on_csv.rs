@@ -208,7 +208,7 @@ async fn read_input(
     path: PathBuf,
     id_column: Option<String>,
 ) -> Result<TaskTable, ToolFailure> {
-    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
     blocking(move || {
         let shown = path.display();
         let failed = |error: std::io::Error| format!("failed to read csv input {shown}: {error}");

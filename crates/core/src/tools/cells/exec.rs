@@ -67,7 +67,7 @@ async fn exec(context: &ToolContext) -> ToolResult {
         &session.config.services.kernel_program,
         CellBegin {
             call_id: &context.call.id,
-            origin: ScriptOrigin::of(&context.settings),
+            origin: ScriptOrigin::for_turn(&context.settings),
         },
         source.code,
         |cell| {

@@ -19,7 +19,7 @@ pub(crate) fn command_item(
     source: ExecCommandSource,
     process_id: Option<String>,
 ) -> CommandItem {
-    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
     let begin = ExecCommandBeginEvent {
         call_id: context.call.id.clone(),
         process_id,

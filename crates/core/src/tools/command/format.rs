@@ -74,7 +74,7 @@ pub(crate) struct CommandOutcome {
 }
 
 impl CommandOutcome {
-    pub(crate) fn of(
+    pub(crate) fn new(
         exit_reason: ExitReason,
         mut kept: CapturedStreams,
         elapsed: Duration,

@@ -67,7 +67,7 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
         &request.place,
         None,
     )?;
-    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
     check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
     let mut item = command_item(
         context,
@@ -199,7 +199,7 @@ async fn watched_attempt(
     if request.place.elsewhere().is_some() {
         return attempt(context, request, permit, item).await;
     }
-    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
     let checkpoint = &context.checkpoint;
     let watched = checkpoint
         .before_command(effect, &turn_policy, permit)
@@ -286,9 +286,9 @@ pub(crate) async fn attempt(
         exit_reason
     };
     let elapsed = clock.elapsed().saturating_sub(started);
-    let outcome = CommandOutcome::of(exit_reason, kept, elapsed);
+    let outcome = CommandOutcome::new(exit_reason, kept, elapsed);
     let outcome = outcome.with_network(&network);
-    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
     let note = turn_policy.hidden_note(&request.argv, &outcome.output());
     Ok(outcome.with_note(note.filter(|_| request.place.elsewhere().is_none())))
 }
@@ -313,7 +313,7 @@ pub(crate) fn launch(
     streams: StreamSetup,
     variables: &[(&str, &str)],
 ) -> Result<Launch, String> {
-    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
     let plan = turn_policy
         .plan(&permit.confinement, context.session.processes.levels())
         .map_err(|refusal| {
@@ -359,7 +359,7 @@ fn without_startup_files(context: &ToolContext, argv: &[String]) -> (Vec<String>
         return (argv.to_vec(), Vec::new());
     }
     let environment = &config.services.environment;
-    let writable = WritableFiles::of(policy, &context.settings.cwd, environment, engine);
+    let writable = WritableFiles::for_policy(policy, &context.settings.cwd, environment, engine);
     let may_write = |path: &Path| writable.may_write(path);
     let variables = writable_startup_variables(environment, &may_write);
     let call = without_writable_startup_files(argv, environment, &may_write);

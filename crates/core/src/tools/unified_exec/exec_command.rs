@@ -155,7 +155,7 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
         &place,
         Some(arguments.tty),
     )?;
-    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
     check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
     // Until it is approved, nothing is emitted but that it was declined.
     let waiting = never_begun(context, &argv, &cwd, &place);
@@ -300,7 +300,7 @@ impl ExecCommandCall<'_> {
         let started = StartedCommand {
             process,
             item,
-            rights: TurnRights::of(&context.settings),
+            rights: TurnRights::for_turn(&context.settings),
             denied,
             watched,
             network,
@@ -355,7 +355,7 @@ impl ExecCommandCall<'_> {
             Err(why) => return Err(not_started(begin(), why)),
         };
         let network = launch.network.log.clone();
-        let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+        let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
         let checkpoint = &context.checkpoint;
         let watched = checkpoint
             .before_command(effect, &turn_policy, permit)

@@ -45,7 +45,7 @@ pub(super) fn read(
     }
     let text = String::from_utf8_lossy(&bytes);
     let refusals = terminal.network.take_refusals();
-    let turn_policy = TurnPolicy::of(&context.settings, &context.session.config);
+    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
     let note = turn_policy.hidden_note(&terminal.command, &text);
     let refusals = (refusals.into_iter().chain(note)).reduce(|all, note| format!("{all}\n{note}"));
     let text = with_refusals(text.into_owned(), refusals.as_deref());

@@ -69,7 +69,7 @@ async fn write(context: &ToolContext) -> ToolResult {
     let terminal = terminal.ok_or_else(|| failed(format!("Unknown process id {id}")))?;
     let input = !arguments.chars.is_empty();
     if !matches!(arguments.chars.as_str(), "" | INTERRUPT)
-        && !TurnRights::of(&context.settings).covers_sandbox_of(&terminal.rights)
+        && !TurnRights::for_turn(&context.settings).covers_sandbox_of(&terminal.rights)
     {
         let advice = "the command was started with more permissions than this call has; end it with \\u0003 \
                       and start another with exec_command";

@@ -76,7 +76,7 @@ impl RunningTurn<'_> {
 /// Whether an item is kept in the new history. Items of the engine are recorded again.
 fn stays(item: &ResponseItem) -> bool {
     matches!(
-        EntryKind::of(item),
+        EntryKind::from_item(item),
         Some(EntryKind::UserTurn | EntryKind::Assistant | EntryKind::Compaction)
     )
 }
