@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// How long a list waits for a thread. Hooks may take longer.
-const PATIENCE: Duration = Duration::from_secs(2);
+const MAX_WAIT: Duration = Duration::from_secs(2);
 
 /// The number of these turns.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ impl FirstTurns {
     pub(crate) async fn stored(&self) {
         let mut count = self.0.subscribe();
         // Others may begin meanwhile.
-        let _ = tokio::time::timeout(PATIENCE, count.wait_for(|count| *count == 0)).await;
+        let _ = tokio::time::timeout(MAX_WAIT, count.wait_for(|count| *count == 0)).await;
     }
 }
 
@@ -51,7 +51,7 @@ impl FirstTurn {
         let first = Arc::new(self);
         let late = Arc::downgrade(&first);
         tokio::spawn(async move {
-            tokio::time::sleep(PATIENCE).await;
+            tokio::time::sleep(MAX_WAIT).await;
             if let Some(late) = late.upgrade() {
                 late.end();
             }

@@ -13,7 +13,7 @@ use crate::server::AppServer;
 use codex_projection::{goal_updated, wire_goal};
 
 const GET: &str = "get_goal";
-const CREATE: &str = "create_goal";
+const CREATE_TOOL: &str = "create_goal";
 const UPDATE: &str = "update_goal";
 
 /// The tools of a thread.
@@ -42,7 +42,7 @@ impl HostTools for GoalTools {
                 &[],
             ),
             function(
-                CREATE,
+                CREATE_TOOL,
                 "Sets a goal that this thread works towards by itself, turn after turn. Only when the user asks \
                  for one, and only while there is no unfinished goal.",
                 json!({
@@ -128,7 +128,7 @@ enum Asked {
 impl Asked {
     fn read(tool: &str, arguments: Value) -> Result<Self, HostToolError> {
         match tool {
-            CREATE => {
+            CREATE_TOOL => {
                 let wanted = CreateArguments::deserialize(arguments).map_err(failed)?;
                 Ok(Self::NewGoal(GoalChange {
                     objective: Some(wanted.objective),

@@ -8,7 +8,7 @@ use codex_app_server_protocol::v2::{CommandExecutionRequestApprovalParams, Warni
 use codex_visible_text::visible_line;
 
 /// The longest reason of a model that stands alone, in characters.
-const SHORT: usize = 100;
+const MAX_PLAIN_CHARS: usize = 100;
 
 /// The question with the reason of the model alone, and the warning that goes before it. None if the reason of the engine
 /// has to be shown.
@@ -46,7 +46,7 @@ fn is_plain(justification: &str) -> bool {
         .flat_map(char::to_lowercase)
         .collect();
     justification.is_ascii()
-        && justification.chars().count() <= SHORT
+        && justification.chars().count() <= MAX_PLAIN_CHARS
         && !justification.contains("\\u{")
         && !letters.contains("sandbox")
 }

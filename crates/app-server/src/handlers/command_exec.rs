@@ -33,11 +33,11 @@ const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const DEFAULT_OUTPUT_CAP: u64 = 1024 * 1024;
 
 /// How long descendants may continue to print after the command has ended.
-const LINGER: Duration = Duration::from_secs(2);
+const OUTPUT_GRACE_TIME: Duration = Duration::from_secs(2);
 
 const TIMED_OUT: i32 = 124;
 /// The exit code of a command on a terminal that the client ended.
-const KILLED: i32 = 137;
+const KILLED_EXIT_CODE: i32 = 137;
 
 /// Runs a command. Its id is registered before the first wait, so that later requests find it.
 pub(super) async fn start(
@@ -245,7 +245,7 @@ impl CommandExecRequest {
         let input = spawned.input.take();
         let terminal = spawned.process.terminal();
         let stopped = match &terminal {
-            Some(_) => KILLED,
+            Some(_) => KILLED_EXIT_CODE,
             None => connection.dialect().exit_code_of_stopped(),
         };
         let input = if self.takes_input { input } else { None };
@@ -277,7 +277,7 @@ fn limits(timeout: Option<Duration>, kept: usize) -> RunLimits {
     RunLimits {
         timeout,
         keep: CaptureLimits::first(kept),
-        linger: LINGER,
+        linger: OUTPUT_GRACE_TIME,
     }
 }
 

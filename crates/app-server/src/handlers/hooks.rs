@@ -19,7 +19,7 @@ use codex_projection::{engine_hook_event, hook_metadata};
 /// How long a client has to answer, unless it asks for another time, in seconds.
 const TIMEOUT: u64 = 60;
 /// The longest time that it may ask for.
-const LONGEST: u64 = 600;
+const MAX_TIMEOUT_SECONDS: u64 = 600;
 
 pub(super) async fn list(
     RequestContext { server, .. }: RequestContext,
@@ -70,7 +70,10 @@ pub(super) async fn register(
     let event = engine_hook_event(params.event_name);
     let matcher = Matcher::parse(event, params.matcher.as_deref())
         .map_err(|error| Failure::invalid(format!("invalid matcher: {error}")))?;
-    let seconds = params.timeout_sec.unwrap_or(TIMEOUT).clamp(1, LONGEST);
+    let seconds = params
+        .timeout_sec
+        .unwrap_or(TIMEOUT)
+        .clamp(1, MAX_TIMEOUT_SECONDS);
     let client = connection.client().map(|client| client.name.clone());
     let hook = ClientHook {
         id: String::new(),

@@ -19,7 +19,7 @@ use crate::host::Host;
 /// The source type of the settings.
 const GIT: &str = "git";
 /// What fails if a marketplace cannot be copied.
-const COPYING: &str = "failed to copy marketplace";
+const COPY_ERROR: &str = "failed to copy marketplace";
 /// The limit on folders of a sparse copy.
 const MAX_SPARSE_PATHS: usize = 1000;
 
@@ -79,7 +79,7 @@ async fn add_repository(
     if let Some(known) = blocking(move || already_added(&*own, &repository)).await? {
         return Ok(known);
     }
-    let (staged, revision) = copied(&host, &wanted, COPYING).await?;
+    let (staged, revision) = copied(&host, &wanted, COPY_ERROR).await?;
     blocking(move || {
         let name = name_of(staged.path())?;
         if added(&*host)?
@@ -224,7 +224,7 @@ pub(super) async fn upgrade_one(
     if origin.is_some_and(|origin| origin.revision == revision) {
         return Ok(None);
     }
-    let (staged, revision) = copied(host, &wanted, COPYING).await?;
+    let (staged, revision) = copied(host, &wanted, COPY_ERROR).await?;
     let (host, name) = (Arc::clone(host), name.to_owned());
     blocking(move || {
         let found = name_of(staged.path())?;

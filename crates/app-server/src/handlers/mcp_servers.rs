@@ -24,7 +24,7 @@ use crate::server::AppServer;
 use codex_protocol::LOCAL_ENVIRONMENT;
 
 /// The time limit for a server's lists. The reply leaves out servers that exceed it.
-const LISTING: Duration = Duration::from_secs(5);
+const LISTING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How often, and how long each time, a list waits for the servers of its thread, which it has started a second time by
 /// then.
@@ -136,7 +136,7 @@ async fn status(
             }
             Reach::Thread(thread) => {
                 let running = thread.running_mcp_server(&server.name);
-                match tokio::time::timeout(LISTING, running).await {
+                match tokio::time::timeout(LISTING_TIMEOUT, running).await {
                     Ok(running) => running.map(Some).map_err(|error| error.to_string()),
                     Err(_) => Ok(None),
                 }
@@ -145,7 +145,7 @@ async fn status(
         }
     };
     let authorization = async {
-        let found = tokio::time::timeout(LISTING, connector.authorization(&server));
+        let found = tokio::time::timeout(LISTING_TIMEOUT, connector.authorization(&server));
         found.await.unwrap_or(McpAuthorization::Unsupported)
     };
     let (running, authorization) = futures::join!(start, authorization);
@@ -181,10 +181,10 @@ async fn status(
         status.server_capabilities = facts.capabilities;
         status.tool_list_meta = tool_list_meta;
         if detail == v2::McpServerStatusDetail::Full {
-            let limit = server.request_timeout.min(LISTING);
+            let limit = server.request_timeout.min(LISTING_TIMEOUT);
             let (resources, templates) = futures::join!(
-                tokio::time::timeout(LISTING, connection.all_resources(limit)),
-                tokio::time::timeout(LISTING, connection.all_resource_templates(limit)),
+                tokio::time::timeout(LISTING_TIMEOUT, connection.all_resources(limit)),
+                tokio::time::timeout(LISTING_TIMEOUT, connection.all_resource_templates(limit)),
             );
             status.resources = resources.ok().and_then(Result::ok).unwrap_or_default();
             status.resource_templates = templates.ok().and_then(Result::ok).unwrap_or_default();

@@ -12,7 +12,7 @@ use super::blocking;
 use super::plugin_folder::ChosenPlugin;
 use super::plugin_settings;
 use super::plugin_view::PluginView;
-use super::remote_plugins::{self, CURATED, RemotePlugin};
+use super::remote_plugins::{self, CURATED_MARKETPLACE, RemotePlugin};
 use crate::failure::Failure;
 use crate::host::AppsAccess;
 use crate::server::AppServer;
@@ -94,7 +94,7 @@ async fn curated(server: &AppServer, cwds: Vec<PathBuf>) -> Result<Option<Curate
     let mut known = view.marketplaces(server, cwds).await.into_iter();
     let marketplace = known.find_map(|found| {
         let (_, marketplace) = found.read.ok()?;
-        (marketplace.name == CURATED).then_some(marketplace)
+        (marketplace.name == CURATED_MARKETPLACE).then_some(marketplace)
     });
     Ok(marketplace.map(|marketplace| Curated { view, marketplace }))
 }
@@ -135,7 +135,7 @@ fn changes(
         own.any(|plugin| plugin.name == name && plugin.enabled)
     };
     let change = |listed: &MarketplacePlugin| {
-        let id = PluginId::new(&listed.name, CURATED).ok()?;
+        let id = PluginId::new(&listed.name, CURATED_MARKETPLACE).ok()?;
         Some(PluginChange {
             is_wanted: is_wanted(&listed.name),
             is_installed: view.store.active(&id).is_some(),

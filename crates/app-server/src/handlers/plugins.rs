@@ -18,7 +18,7 @@ use super::plugin_apps::{described, find_out};
 use super::plugin_share::needs_catalog;
 use super::plugin_sync::sync;
 use super::plugin_view::{MarketplaceList, PluginView, reading, unusable_marketplace};
-use super::remote_plugins::{CURATED, featured};
+use super::remote_plugins::{CURATED_MARKETPLACE, featured};
 use super::skills::wire_skill_summary;
 use crate::failure::Failure;
 use crate::host::Host;
@@ -72,7 +72,8 @@ pub(super) async fn list(
     if !connection.dialect().lists_plugins_in_repositories() {
         list.leave_out_repositories();
     }
-    let is_curated = |marketplace: &v2::PluginMarketplaceEntry| marketplace.name == CURATED;
+    let is_curated =
+        |marketplace: &v2::PluginMarketplaceEntry| marketplace.name == CURATED_MARKETPLACE;
     let featured_plugin_ids = if list.marketplaces.iter().any(is_curated) {
         featured(access.as_ref()).await
     } else {

@@ -28,12 +28,12 @@ use crate::request_path::absolute;
 use crate::runs::{Reservation, Run, RunEnded};
 
 /// How long descendants may continue to print after the program has ended.
-const LINGER: Duration = Duration::from_secs(2);
+const OUTPUT_GRACE_TIME: Duration = Duration::from_secs(2);
 /// The default limit for each output stream, in bytes.
 const OUTPUT_CAP: usize = 1024 * 1024;
 
 const TIMED_OUT: i32 = 124;
-const KILLED: i32 = 137;
+const KILLED_EXIT_CODE: i32 = 137;
 
 pub(super) async fn spawn(
     RequestContext { server, connection }: RequestContext,
@@ -117,7 +117,7 @@ impl ClientProcess {
         let limits = RunLimits {
             timeout: self.timeout,
             keep: CaptureLimits::first(kept),
-            linger: LINGER,
+            linger: OUTPUT_GRACE_TIME,
         };
         let finished = if self.is_streamed {
             let output = OutputSender {
@@ -146,7 +146,7 @@ fn exited(handle: &str, finished: RunOutcome, cap: Option<usize>) -> ProcessExit
         exit_code: i64::from(match finished.ending {
             RunEnd::Exited(status) => status.code(),
             RunEnd::TimedOut => TIMED_OUT,
-            RunEnd::Stopped => KILLED,
+            RunEnd::Stopped => KILLED_EXIT_CODE,
         }),
         output_drain_timed_out: Some(false),
         stdout: text(finished.stdout),

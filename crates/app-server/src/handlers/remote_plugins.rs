@@ -13,7 +13,7 @@ use serde::Deserialize;
 use crate::host::AppsAccess;
 
 /// The marketplace that the plugins of an account are of.
-pub(super) const CURATED: &str = "openai-curated";
+pub(super) const CURATED_MARKETPLACE: &str = "openai-curated";
 /// The time limit of a request.
 const TIME: Duration = Duration::from_secs(30);
 const FEATURED_TIME: Duration = Duration::from_secs(10);
@@ -62,7 +62,7 @@ pub(super) struct RemotePlugin {
 
 impl RemotePlugin {
     pub(super) fn is_curated(&self) -> bool {
-        (self.marketplace_name.as_deref()).is_none_or(|name| name == CURATED)
+        (self.marketplace_name.as_deref()).is_none_or(|name| name == CURATED_MARKETPLACE)
     }
 }
 

@@ -16,7 +16,7 @@ use super::stored_turns::StoredTurns;
 use super::thread_read::source_of_turns;
 use super::{blocking, engine, flush, input_thread, store_loaded};
 use crate::failure::Failure;
-use crate::thread::stored::item_pages::{MOST, entry, page_of_file};
+use crate::thread::stored::item_pages::{MAX_PAGE_ITEMS, entry, page_of_file};
 use codex_projection::id_of;
 
 pub(super) async fn list(
@@ -53,7 +53,7 @@ pub(super) async fn read(
     RequestContext { server, .. }: RequestContext,
     params: ThreadItemsReadParams,
 ) -> Result<ThreadItemsReadResponse, Failure> {
-    if params.item_ids.is_empty() || params.item_ids.len() > MOST as usize {
+    if params.item_ids.is_empty() || params.item_ids.len() > MAX_PAGE_ITEMS as usize {
         return Err(Failure::invalid("itemIds must contain 1 to 100 IDs"));
     }
     let source = source_of_turns(&server, &params.thread_id, "thread/items/read");

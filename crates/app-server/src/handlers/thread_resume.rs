@@ -125,8 +125,8 @@ pub(super) async fn resume(
 }
 
 /// The number and interval of checks whether another process has written its last lines.
-const LOOKS: u32 = 20;
-const PAUSE: Duration = Duration::from_millis(25);
+const MAX_CHECKS: u32 = 20;
+const CHECK_INTERVAL: Duration = Duration::from_millis(25);
 
 /// The last lines of a turn may not be written yet if another process ran it. Waits briefly for them; a thread that
 /// is still being written is refused when it is loaded.
@@ -137,11 +137,11 @@ async fn other_process_done(server: &AppServer, params: &ThreadResumeParams) {
         return;
     };
     let locks = ThreadLocks::of_home(server.host().store().home());
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_CHECKS {
         if locks.other_holder(&id).is_none() {
             return;
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }
 

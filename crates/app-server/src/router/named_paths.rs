@@ -38,14 +38,15 @@ const PATH_NAMES: [&str; 12] = [
 ];
 
 /// These report such a folder in their answer, with all others.
-const REPORTING: [&str; 2] = ["plugin/list", "plugin/installed"];
+const REPORTING_METHODS: [&str; 2] = ["plugin/list", "plugin/installed"];
 
 /// More paths in a request are not tried. The limit of the file systems that can be dead is lower.
 const PATH_LIMIT: usize = 10_000;
 
 /// The paths of a request that have to be tried.
 pub(super) fn doubtful_paths(method: &str, params: Option<&RawValue>) -> Vec<PathBuf> {
-    let Some(params) = params.filter(|_| codex_mounts::may_wait() && !REPORTING.contains(&method))
+    let Some(params) =
+        params.filter(|_| codex_mounts::may_wait() && !REPORTING_METHODS.contains(&method))
     else {
         return Vec::new();
     };

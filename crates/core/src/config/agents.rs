@@ -144,7 +144,7 @@ impl RoleSettings {
 pub(crate) const DEFAULT_ROLE: &str = "default";
 
 /// The built-in roles. They do not differ in settings.
-const OWN: [(&str, &str); 3] = [
+const OWN_ROLES: [(&str, &str); 3] = [
     (DEFAULT_ROLE, "An agent without a special role."),
     (
         "explorer",
@@ -162,7 +162,7 @@ const OWN: [(&str, &str); 3] = [
 pub(crate) fn all_roles(settings: &AgentSettings) -> Vec<AgentRole> {
     let outside = &settings.roles;
     let mut all = outside.clone();
-    for (name, description) in OWN {
+    for (name, description) in OWN_ROLES {
         if !outside.iter().any(|role| role.name == name) {
             all.push(AgentRole {
                 name: name.to_owned(),

@@ -7,7 +7,7 @@ use codex_protocol::{EnvironmentChoice, TurnContext};
 use crate::turn_settings::TurnSettings;
 
 /// What stands in place of folder and shell where commands cannot run.
-const UNAVAILABLE: &str = r#"<environment id="local" status="unavailable" />"#;
+const UNAVAILABLE_LOCAL: &str = r#"<environment id="local" status="unavailable" />"#;
 
 /// All of it that the model gets.
 pub(crate) fn full(turn: &TurnSettings) -> Option<String> {
@@ -86,7 +86,7 @@ fn block(turn: &TurnSettings, with_cwd: bool) -> String {
     } else if turn.has_environment {
         line("shell", &shell_here(turn));
     } else {
-        line("environments", UNAVAILABLE);
+        line("environments", UNAVAILABLE_LOCAL);
     }
     let mut line = |name: &str, value: &str| {
         let _ = writeln!(text, "  <{name}>{value}</{name}>");

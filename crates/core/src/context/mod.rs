@@ -31,8 +31,8 @@ const DEFAULT_INSTRUCTIONS: &str = include_str!("../../prompts/default_mode.md")
 
 /// The default instructions, shared by all threads.
 pub(crate) fn base_instructions() -> Arc<str> {
-    static SHARED: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(BASE_INSTRUCTIONS));
-    Arc::clone(&SHARED)
+    static SHARED_INSTRUCTIONS: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from(BASE_INSTRUCTIONS));
+    Arc::clone(&SHARED_INSTRUCTIONS)
 }
 
 /// The message that the turn was stopped. In a team, messages of the user are from people only.

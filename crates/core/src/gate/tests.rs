@@ -25,7 +25,7 @@ enum ExpectedDecision {
 
 use ExpectedDecision::{AskConfined, AskFree, Confined, Free, Refused};
 
-const GRANULAR: AskForApproval = AskForApproval::Granular(GranularApproval {
+const GRANULAR_POLICY: AskForApproval = AskForApproval::Granular(GranularApproval {
     sandbox_approval: false,
     rules: false,
     skill_approval: false,
@@ -107,7 +107,7 @@ fn commands_without_rules() {
         (UnlessTrusted, Confined, AskConfined, AskConfined),
         (OnFailure, Confined, Confined, AskConfined),
         (OnRequest, Confined, Confined, AskConfined),
-        (GRANULAR, Confined, Confined, Refused),
+        (GRANULAR_POLICY, Confined, Confined, Refused),
         (Never, Confined, Confined, Refused),
     ] {
         check(approval, workspace(), "ls | wc -l", safe);
@@ -164,7 +164,7 @@ fn leaving_the_sandbox_is_asked_about() {
     for approval in [
         AskForApproval::Never,
         AskForApproval::UnlessTrusted,
-        GRANULAR,
+        GRANULAR_POLICY,
     ] {
         let refused = check_arguments(&command, &turn_policy(approval, workspace()));
         assert!(
@@ -219,7 +219,7 @@ fn rules_decide_first_and_the_strictest_counts() {
         reason,
         "approval required by policy, but AskForApproval is set to Never"
     );
-    let GateDecision::Refuse(reason) = decide(GRANULAR, "whoami") else {
+    let GateDecision::Refuse(reason) = decide(GRANULAR_POLICY, "whoami") else {
         panic!()
     };
     assert!(reason.contains("Granular.rules is false"));
@@ -244,7 +244,7 @@ fn a_second_run_without_sandbox_depends_on_the_policy() {
     assert_eq!(retry(AskForApproval::UnlessTrusted, true), Some(Free));
     assert_eq!(retry(AskForApproval::OnRequest, false), None);
     assert_eq!(retry(AskForApproval::Never, false), None);
-    assert_eq!(retry(GRANULAR, false), None);
+    assert_eq!(retry(GRANULAR_POLICY, false), None);
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn without_any_sandbox_people_are_asked() {
     for (approval, expected) in [
         (on_request, AskFree),
         (AskForApproval::UnlessTrusted, AskFree),
-        (GRANULAR, Confined),
+        (GRANULAR_POLICY, Confined),
         (AskForApproval::Never, Confined),
     ] {
         let decision = judge(nothing, approval, workspace(), "ls", &approvals);
@@ -362,7 +362,11 @@ fn patches_are_judged_by_the_paths_that_they_touch() {
             "{outside}"
         );
         assert_eq!(decide(never, root.join(outside)), Refused, "{outside}");
-        assert_eq!(decide(GRANULAR, root.join(outside)), Refused, "{outside}");
+        assert_eq!(
+            decide(GRANULAR_POLICY, root.join(outside)),
+            Refused,
+            "{outside}"
+        );
     }
 }
 

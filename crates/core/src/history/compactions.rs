@@ -16,7 +16,7 @@ use super::messages::user_message;
 use super::rebuild::rebuild_observed;
 
 /// Lines have outputs as they were sent, so they are not cut again.
-const UNCUT: TruncationPolicy = TruncationPolicy {
+const UNCUT_POLICY: TruncationPolicy = TruncationPolicy {
     mode: TruncationMode::Bytes,
     limit: u64::MAX,
 };
@@ -82,7 +82,7 @@ impl CompactionReader {
                 *turn.borrow_mut() = Some(started.turn_id.clone());
             }
         };
-        rebuild_observed(lines, UNCUT, on_line, |before, message, after| {
+        rebuild_observed(lines, UNCUT_POLICY, on_line, |before, message, after| {
             count += 1;
             if self.number.is_none_or(|number| number == count) {
                 found = Some(StoredCompaction {

@@ -22,7 +22,7 @@ use crate::ports::{ProcessInput, ProcessOwner, RunningProcess};
 const END_WAIT: Duration = Duration::from_secs(2);
 
 /// The exit code of a command about whose end nothing is known.
-const LOST: i32 = -1;
+const LOST_EXIT_CODE: i32 = -1;
 
 /// What is started on another machine.
 #[derive(Debug)]
@@ -105,7 +105,7 @@ impl ProcessOwner for RemoteOwner {
         Box::pin(async {
             match self.0.exited().await {
                 RemoteExit::Code(code) => ExitStatus::Code(code),
-                RemoteExit::Lost(_) => ExitStatus::Code(LOST),
+                RemoteExit::Lost(_) => ExitStatus::Code(LOST_EXIT_CODE),
             }
         })
     }

@@ -13,9 +13,9 @@ use super::schema::for_models;
 use crate::config::{McpServer, ToolApproval};
 
 /// The longest name that providers accept.
-const LONGEST: usize = 64;
+const MAX_NAME_CHARS: usize = 64;
 /// The part of a longer name that is kept, followed by a hash of the whole name.
-const KEPT: usize = 24;
+const KEPT_CHARS: usize = 24;
 
 /// A tool that is offered to the model.
 #[derive(Clone, Debug)]
@@ -163,7 +163,7 @@ pub(super) fn offered(running: &[(&McpServer, Vec<Tool>)]) -> Vec<OfferedTool> {
 fn free_name(server: &str, tool: &str, taken: &mut HashSet<String>) -> String {
     let raw = format!("mcp__{server}__{tool}");
     let plain = plain(&raw);
-    let name = if plain.len() > LONGEST || taken.contains(&plain) {
+    let name = if plain.len() > MAX_NAME_CHARS || taken.contains(&plain) {
         hashed(&plain, &raw)
     } else {
         plain
@@ -183,7 +183,7 @@ fn plain(raw: &str) -> String {
 fn hashed(plain: &str, raw: &str) -> String {
     let mut hash = sha1_smol::Sha1::new();
     hash.update(raw.as_bytes());
-    let start = &plain[..plain.len().min(KEPT)];
+    let start = &plain[..plain.len().min(KEPT_CHARS)];
     format!("{start}{}", hash.digest())
 }
 
@@ -200,7 +200,7 @@ mod tests {
         let other = name("t-srv", "echo-it");
         assert!(other.starts_with("mcp__t_srv__echo_it") && other.len() == 19 + 40);
         let long = name("server", &long);
-        assert_eq!(long.len(), LONGEST);
+        assert_eq!(long.len(), MAX_NAME_CHARS);
         assert!(long.starts_with("mcp__server__xxxxxxxxxxx"), "{long}");
         assert_eq!(name("s", "größe"), "mcp__s__gr__e");
     }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 /// The maximum depth of a schema.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 const TYPES: [&str; 6] = ["object", "array", "string", "number", "integer", "boolean"];
 
@@ -15,7 +15,7 @@ pub(super) fn for_models(schema: &Value) -> Option<Value> {
     {
         map.insert("properties".to_owned(), json!({}));
     }
-    reduced(&schema, DEEPEST)
+    reduced(&schema, MAX_DEPTH)
 }
 
 fn reduced(schema: &Value, depth: usize) -> Option<Value> {

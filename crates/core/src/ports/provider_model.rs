@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use super::model::Model;
 
 /// How many resolved models are kept, for threads to share.
-const RESOLVED: usize = 16;
+const MAX_RESOLVED: usize = 16;
 
 /// A provider and what is known about its models.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl Model for ProviderModel {
             return found.clone();
         }
         let found = self.catalog.resolve(name);
-        if resolved.len() == RESOLVED {
+        if resolved.len() == MAX_RESOLVED {
             resolved.remove(0);
         }
         resolved.push(found.clone());

@@ -6,7 +6,7 @@ use codex_protocol::{
 use serde_json::Value;
 
 /// The text of a review without a result.
-const NOTHING: &str = "Reviewer failed to output a response.";
+const NO_RESPONSE: &str = "Reviewer failed to output a response.";
 
 /// Parses an answer. An answer without the requested JSON is taken as the explanation.
 pub(super) fn parse(answer: &str) -> ReviewOutput {
@@ -84,7 +84,7 @@ fn score(value: &Value) -> f32 {
 #[must_use]
 pub fn review_text(output: Option<&ReviewOutput>) -> String {
     let Some(output) = output else {
-        return NOTHING.to_owned();
+        return NO_RESPONSE.to_owned();
     };
     let parts = [
         output.overall_explanation.trim().to_owned(),
@@ -92,7 +92,7 @@ pub fn review_text(output: Option<&ReviewOutput>) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     if parts.is_empty() {
-        NOTHING.to_owned()
+        NO_RESPONSE.to_owned()
     } else {
         parts.join("\n\n")
     }
@@ -163,14 +163,17 @@ mod tests {
             "Review comment:\n\n- Look — :0-0",
         );
         check(r#"{"findings":[{}],"overall_explanation":"Fine"}"#, "Fine");
-        check(r#"{"findings":"none","overall_explanation":""}"#, NOTHING);
+        check(
+            r#"{"findings":"none","overall_explanation":""}"#,
+            NO_RESPONSE,
+        );
     }
 
     #[test]
     fn a_plain_answer_is_the_explanation() {
         check("It is fine, {really}.", "It is fine, {really}.");
-        check("  ", NOTHING);
-        assert_eq!(review_text(None), NOTHING);
+        check("  ", NO_RESPONSE);
+        assert_eq!(review_text(None), NO_RESPONSE);
     }
 
     #[test]

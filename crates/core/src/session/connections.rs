@@ -22,7 +22,7 @@ impl SessionActor {
             let answer = if is_allowed {
                 HostAnswer::Allow
             } else {
-                HostAnswer::Refuse(DENIED.to_owned())
+                HostAnswer::Refuse(DENIED_REASON.to_owned())
             };
             let _ = waiting.reply.send(answer);
             return;
@@ -134,7 +134,7 @@ impl SessionActor {
         if is_allowed {
             HostAnswer::Allow
         } else {
-            HostAnswer::Refuse(DENIED.to_owned())
+            HostAnswer::Refuse(DENIED_REASON.to_owned())
         }
     }
 
@@ -165,7 +165,7 @@ impl SessionActor {
     }
 }
 
-const DENIED: &str = "the user has denied it";
+const DENIED_REASON: &str = "the user has denied it";
 
 const NOBODY_ASKED_AS_WANTED: &str = "a rule or the administrator wants a person to decide, and the approval policy lets nobody be asked";
 

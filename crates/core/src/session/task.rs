@@ -15,7 +15,7 @@ use crate::turn::{TurnScope, run_regular};
 
 /// The time limit for a task to stop. It takes milliseconds; a task that hangs is aborted, and its
 /// conversation is lost.
-const GRACE: Duration = Duration::from_secs(10);
+const GRACE_TIME: Duration = Duration::from_secs(10);
 
 impl SessionActor {
     /// The running task.
@@ -107,7 +107,7 @@ impl SessionActor {
         self.questions.drop_turn();
         let ended = tokio::select! {
             ended = &mut running.task => ended.ok(),
-            () = self.context.clock.sleep(GRACE) => {
+            () = self.context.clock.sleep(GRACE_TIME) => {
                 running.task.abort();
                 (&mut running.task).await.ok()
             }

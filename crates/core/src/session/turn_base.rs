@@ -150,7 +150,7 @@ impl TurnBase {
 }
 
 /// The names in the metadata of a turn that clients cannot set.
-const RESERVED: [&str; 9] = [
+const RESERVED_NAMES: [&str; 9] = [
     "root_turn_id",
     "sandbox",
     "session_id",
@@ -163,7 +163,7 @@ const RESERVED: [&str; 9] = [
 ];
 
 fn is_reserved(name: &str) -> bool {
-    RESERVED.contains(&name)
+    RESERVED_NAMES.contains(&name)
 }
 
 /// What confines commands under a policy, as model servers know it.

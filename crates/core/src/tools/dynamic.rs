@@ -17,7 +17,7 @@ use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 use crate::events::TurnEmitter;
 use crate::questions::{Question, QuestionAnswer, QuestionKey};
 
-const CANCELLED: &str = "dynamic tool call was cancelled before receiving a response";
+const CANCELLED_MESSAGE: &str = "dynamic tool call was cancelled before receiving a response";
 
 #[derive(Clone, Debug)]
 pub(crate) struct DynamicTool {
@@ -71,7 +71,7 @@ async fn ask_client(context: &ToolContext, namespace: Option<String>, tool: Stri
             arguments,
             content_items: Vec::new(),
             success: false,
-            error: Some(CANCELLED.to_owned()),
+            error: Some(CANCELLED_MESSAGE.to_owned()),
             duration: Duration::ZERO,
         }),
     };
@@ -79,7 +79,7 @@ async fn ask_client(context: &ToolContext, namespace: Option<String>, tool: Stri
     let Some(QuestionAnswer::DynamicTool(response)) =
         context.ask_client(Question { key, turn, event }).await
     else {
-        return Err(ToolFailure::Model(CANCELLED.to_owned()));
+        return Err(ToolFailure::Model(CANCELLED_MESSAGE.to_owned()));
     };
     if let Some(event) = &mut end.event {
         event.content_items = response.content_items.clone();

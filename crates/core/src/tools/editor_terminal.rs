@@ -8,7 +8,7 @@ use codex_sandbox::LaunchPlan;
 use codex_system::facts::TERMINAL_SHELL;
 use serde_json::Value;
 
-use super::command::DECLINED;
+use super::command::DECLINED_MESSAGE;
 use super::tool::{ToolContext, ToolFailure};
 use crate::gate::{CommandEffect, Denied, Effect, SandboxPermissions, TurnPolicy};
 
@@ -35,7 +35,7 @@ pub(super) async fn permit(context: &ToolContext, arguments: &Value) -> Result<(
     let permit = context.gate().permit(Effect::Command(effect)).await;
     let permit = permit.map_err(|denied| match denied {
         Denied::Refused(reason) | Denied::Reviewed(reason) => ToolFailure::Model(reason),
-        Denied::Declined | Denied::Cancelled => ToolFailure::Model(DECLINED.to_owned()),
+        Denied::Declined | Denied::Cancelled => ToolFailure::Model(DECLINED_MESSAGE.to_owned()),
         Denied::Aborted => ToolFailure::Aborted,
     })?;
     let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);

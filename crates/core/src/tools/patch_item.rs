@@ -12,7 +12,7 @@ use super::tool::{ToolContext, ToolFailure};
 use crate::events::TurnEmitter;
 use crate::gate::{Denied, Effect, PatchEffect, PatchElsewhere, Permit};
 
-const DECLINED: &str = "patch rejected by user";
+const DECLINED_MESSAGE: &str = "patch rejected by user";
 
 /// Waits for the permit of a patch. The item of one that is declined begins and ends.
 pub(super) async fn ask(
@@ -31,9 +31,10 @@ pub(super) async fn ask(
         Err(Denied::Refused(reason) | Denied::Reviewed(reason)) => {
             return Err(ToolFailure::Model(reason));
         }
-        Err(Denied::Declined | Denied::Cancelled) => {
-            (DECLINED, ToolFailure::Model(DECLINED.to_owned()))
-        }
+        Err(Denied::Declined | Denied::Cancelled) => (
+            DECLINED_MESSAGE,
+            ToolFailure::Model(DECLINED_MESSAGE.to_owned()),
+        ),
         Err(Denied::Aborted) => ("", ToolFailure::Aborted),
     };
     let emitter = context.emitter.clone();

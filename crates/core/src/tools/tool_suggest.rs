@@ -20,7 +20,7 @@ use crate::questions::{Question, QuestionAnswer, QuestionKey};
 /// How much of a description the model is told.
 const DESCRIPTION: usize = 300;
 /// How many candidates the model is told.
-const LISTED: usize = 50;
+const MAX_LISTED: usize = 50;
 
 /// The tool.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct SuggestArguments {
 
 impl ToolSuggestTool {
     pub(crate) fn new(mut candidates: Vec<ToolSuggestion>) -> Self {
-        candidates.truncate(LISTED);
+        candidates.truncate(MAX_LISTED);
         Self(candidates.into())
     }
 }

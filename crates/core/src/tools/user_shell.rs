@@ -15,7 +15,7 @@ use crate::input::StopSignal;
 
 /// The default time limit.
 const TIMEOUT: Duration = Duration::from_secs(60 * 60);
-const ABORTED: &str = "command aborted by user";
+const ABORTED_MESSAGE: &str = "command aborted by user";
 
 /// The exit code of a command that did not end in time.
 const TIMED_OUT: i32 = -1;
@@ -65,7 +65,7 @@ pub(crate) async fn run_user_shell(
     };
     let ran = tokio::select! {
         biased;
-        () = stop.stopped() => Err(ABORTED.to_owned()),
+        () = stop.stopped() => Err(ABORTED_MESSAGE.to_owned()),
         ran = attempt(context, &request, &permit, &mut item) => ran,
     };
     let policy = context.settings.model.truncation();

@@ -2,7 +2,7 @@
 
 use codex_protocol::{MemoryCitation, MemoryCitationEntry};
 
-use super::text_filter::{CLOSE, OPEN};
+use super::text_filter::{CLOSE_TAG, OPEN_TAG};
 
 /// The limit on the entries of an answer.
 const MAX_ENTRIES: usize = 256;
@@ -14,8 +14,8 @@ pub(super) fn citation_of(answer: &str) -> Option<MemoryCitation> {
         rollout_ids: Vec::new(),
     };
     let mut rest = answer;
-    while let Some((_, after)) = rest.split_once(OPEN) {
-        let (block, behind) = after.split_once(CLOSE).unwrap_or((after, ""));
+    while let Some((_, after)) = rest.split_once(OPEN_TAG) {
+        let (block, behind) = after.split_once(CLOSE_TAG).unwrap_or((after, ""));
         let entries = lines_of(block, "citation_entries").filter_map(entry);
         citation.entries.extend(entries);
         for ids in ["rollout_ids", "thread_ids"] {
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn the_other_name_of_threads_counts_and_nothing_is_no_citation() {
-        let of = |inside: &str| citation_of(&format!("{OPEN}{inside}{CLOSE}"));
+        let of = |inside: &str| citation_of(&format!("{OPEN_TAG}{inside}{CLOSE_TAG}"));
         let ids = of("<thread_ids>\nt\n</thread_ids>").unwrap().rollout_ids;
         assert_eq!(ids, ["t"]);
         for nothing in ["", "<citation_entries>\n</citation_entries>", "text"] {

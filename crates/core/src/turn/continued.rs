@@ -19,7 +19,7 @@ use super::scope::TurnScope;
 use crate::history::{Conversation, UnfinishedTurn, summary};
 use crate::tools::ToolCall;
 
-const INTERRUPTED: &str = "The call was interrupted, because the program that ran it ended. It may have had effects, \
+const INTERRUPTED_OUTPUT: &str = "The call was interrupted, because the program that ran it ended. It may have had effects, \
                            and it was not repeated: check what it has done before you go on.";
 
 /// Continues a turn and returns the conversation.
@@ -54,7 +54,7 @@ impl RunningTurn<'_> {
         self.find_skills().await;
         for call in &turn.interrupted {
             if let Some(call) = ToolCall::from_item(&call.item) {
-                self.record(call.answer(FunctionCallOutputBody::Text(INTERRUPTED.into())));
+                self.record(call.answer(FunctionCallOutputBody::Text(INTERRUPTED_OUTPUT.into())));
             }
         }
         self.record_context();

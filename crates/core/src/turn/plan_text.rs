@@ -2,8 +2,8 @@
 //!
 //! A tag counts only alone on its line. A line is held back while it may still be a tag.
 
-const OPEN: &str = "<proposed_plan>";
-const CLOSE: &str = "</proposed_plan>";
+const OPEN_TAG: &str = "<proposed_plan>";
+const CLOSE_TAG: &str = "</proposed_plan>";
 
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ impl PlanSplitter {
 
     /// Decides about the held line, if possible.
     fn settle(&mut self, whole: bool, pieces: &mut Vec<TextPiece>) {
-        let tag = if self.inside { CLOSE } else { OPEN };
+        let tag = if self.inside { CLOSE_TAG } else { OPEN_TAG };
         let line = self.held.trim();
         if whole && line == tag {
             self.held.clear();

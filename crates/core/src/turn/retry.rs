@@ -6,7 +6,7 @@ use codex_model_client::ModelError;
 
 use crate::ports::Clock;
 
-const FIRST: Duration = Duration::from_millis(200);
+const FIRST_DELAY: Duration = Duration::from_millis(200);
 /// The wait does not double more often than this.
 const DOUBLINGS: u32 = 16;
 
@@ -16,7 +16,7 @@ pub(crate) fn delay(error: &ModelError, repeat: u32, clock: &dyn Clock) -> Optio
         return None;
     }
     Some(error.retry_after().unwrap_or_else(|| {
-        let doubled = FIRST * 2u32.pow((repeat - 1).min(DOUBLINGS));
+        let doubled = FIRST_DELAY * 2u32.pow((repeat - 1).min(DOUBLINGS));
         doubled.mul_f64(0.9 + 0.2 * clock.jitter())
     }))
 }

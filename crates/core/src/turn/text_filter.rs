@@ -2,8 +2,8 @@
 //!
 //! Text that may begin a tag is held back until that is known.
 
-pub(super) const OPEN: &str = "<oai-mem-citation>";
-pub(super) const CLOSE: &str = "</oai-mem-citation>";
+pub(super) const OPEN_TAG: &str = "<oai-mem-citation>";
+pub(super) const CLOSE_TAG: &str = "</oai-mem-citation>";
 
 /// The filter of one message.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ impl TextFilter {
         self.held.push_str(&text);
         let mut shown = String::new();
         loop {
-            let tag = if self.hidden { CLOSE } else { OPEN };
+            let tag = if self.hidden { CLOSE_TAG } else { OPEN_TAG };
             let (before, found) = match self.held.find(tag) {
                 Some(at) => (at, true),
                 None => (self.held.len() - partial(&self.held, tag), false),

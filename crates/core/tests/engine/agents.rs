@@ -61,12 +61,12 @@ async fn until_closed(thread: &Thread) {
             tokio::task::yield_now().await;
         }
     };
-    timeout(PATIENCE, closed).await.expect("the agent ends");
+    timeout(TEST_TIMEOUT, closed).await.expect("the agent ends");
 }
 
 async fn until(agent: &mut SpawnedAgent, wanted: impl Fn(&EventMsg) -> bool) -> EventMsg {
     loop {
-        let next = timeout(PATIENCE, agent.started.events.next()).await;
+        let next = timeout(TEST_TIMEOUT, agent.started.events.next()).await;
         let event = next.expect("in time").expect("the agent is open");
         if wanted(&event.msg) {
             return event.msg;
@@ -359,7 +359,9 @@ async fn agent_without_a_listening_client_is_not_started() {
             tokio::task::yield_now().await;
         }
     };
-    timeout(PATIENCE, closed).await.expect("nothing is left");
+    timeout(TEST_TIMEOUT, closed)
+        .await
+        .expect("nothing is left");
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ at_every_stage!(an_error, StagedTurn::fail);
 at_every_stage!(an_error_that_may_pass, StagedTurn::fail_for_now);
 
 /// It takes milliseconds; the machine that runs the tests may be busy.
-const SOON: Duration = Duration::from_secs(2);
+const STAGE_TIMEOUT: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Stage {
@@ -211,7 +211,11 @@ impl StagedTurn {
         let asked = Instant::now();
         self.driver.submit(Op::Interrupt).await;
         let over = self.driver.turn_over().await;
-        assert!(asked.elapsed() < SOON, "took {:?}", asked.elapsed());
+        assert!(
+            asked.elapsed() < STAGE_TIMEOUT,
+            "took {:?}",
+            asked.elapsed()
+        );
         let EventMsg::TurnAborted(aborted) = &over.msg else {
             panic!("{over:?}")
         };

@@ -27,7 +27,7 @@ use tokio::sync::{Notify, mpsc, watch};
 const TIME_LIMITS: Duration = Duration::from_secs(10);
 
 /// How long a test waits for an event before it gives up.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// One response of the scripted model.
 pub(crate) enum ModelReply {
@@ -114,7 +114,7 @@ impl ScriptedModel {
                 self.0.asked.notified().await;
             }
         };
-        tokio::time::timeout(PATIENCE, waiting)
+        tokio::time::timeout(TEST_TIMEOUT, waiting)
             .await
             .expect("the model is asked");
     }
@@ -414,7 +414,7 @@ impl Driver {
     /// Reads events until one matches.
     pub(crate) async fn until(&mut self, wanted: impl Fn(&EventMsg) -> bool) -> Event {
         loop {
-            let next = tokio::time::timeout(PATIENCE, self.events.next()).await;
+            let next = tokio::time::timeout(TEST_TIMEOUT, self.events.next()).await;
             let event = next
                 .unwrap_or_else(|_| panic!("no such event; seen: {:#?}", self.names()))
                 .expect("the thread is open");
@@ -526,7 +526,7 @@ pub(crate) async fn next_input(driver: &Driver, started: StartedThread) -> Value
         .push(ModelReply::Events(message_events("more", &[])));
     thread.submit(user_input("more?")).await.unwrap();
     loop {
-        let event = tokio::time::timeout(PATIENCE, events.next()).await;
+        let event = tokio::time::timeout(TEST_TIMEOUT, events.next()).await;
         if let EventMsg::TurnComplete(_) = event.unwrap().unwrap().msg {
             break;
         }

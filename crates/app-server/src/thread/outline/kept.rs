@@ -17,7 +17,7 @@ use codex_projection::Turns;
 use codex_projection::dialect::StoredForm;
 
 /// The number of outlines in memory.
-const KEPT: usize = 8;
+const MAX_OUTLINES: usize = 8;
 /// The outline of a smaller file is made faster than it is read, so it is not stored. A stored one is renewed when its
 /// file has grown by this.
 const STORED_FROM: u64 = if cfg!(test) { 1 } else { 4 * 1024 * 1024 };
@@ -153,7 +153,7 @@ impl Outlines {
 
     fn keep(&self, kept: KeptOutline) {
         let mut all = self.kept.lock();
-        all.truncate(KEPT - 1);
+        all.truncate(MAX_OUTLINES - 1);
         all.push_front(kept);
     }
 

@@ -8,7 +8,7 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 /// The bytes at the end of a file that are compared.
-const COMPARED: u64 = 4096;
+const COMPARED_BYTES: u64 = 4096;
 
 /// One state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,7 +50,7 @@ impl FileVersion {
 
 /// A digest of the bytes before an offset.
 fn end_of(mut file: &File, offset: u64) -> io::Result<[u8; 32]> {
-    let begin = offset.saturating_sub(COMPARED);
+    let begin = offset.saturating_sub(COMPARED_BYTES);
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(begin))?;
     file.take(offset - begin).read_to_end(&mut bytes)?;

@@ -17,7 +17,7 @@ use crate::server::AppServer;
 use codex_projection::id_of;
 
 const LIMIT: u32 = 25;
-pub(crate) const MOST: u32 = 100;
+pub(crate) const MAX_PAGE_ITEMS: u32 = 100;
 
 /// The position of an item: in its turn, and of its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -122,7 +122,7 @@ impl<'a> ItemQuery<'a> {
             is_nothing: anchor.is_some() && from.is_none(),
             from,
             direction,
-            limit: params.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize,
+            limit: params.limit.unwrap_or(LIMIT).clamp(1, MAX_PAGE_ITEMS) as usize,
             defer: params
                 .defer_output
                 .filter(|_| params.turn_id.is_some())

@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::server::AppServer;
 
 const LIMIT: u32 = 25;
-const MOST: u32 = 100;
+const MAX_PAGE_TURNS: u32 = 100;
 
 /// The start of a page.
 #[derive(Debug, Serialize, Deserialize)]
@@ -96,7 +96,7 @@ impl TurnSlice {
     /// The requested page of these turns, which are oldest first.
     fn new(ids: &[&str], params: &ThreadTurnsListParams) -> Result<Self, Failure> {
         let direction = params.sort_direction.unwrap_or_default();
-        let limit = params.limit.unwrap_or(LIMIT).clamp(1, MOST) as usize;
+        let limit = params.limit.unwrap_or(LIMIT).clamp(1, MAX_PAGE_TURNS) as usize;
         let anchor = match &params.cursor {
             None => None,
             Some(cursor) => Some(

@@ -13,7 +13,7 @@ use crate::history::user_message;
 use crate::session_context::SessionContext;
 use crate::turn_settings::TurnSettings;
 
-const ENDED: &str = "the program ended while the job ran";
+const ENDED_REASON: &str = "the program ended while the job ran";
 
 /// Ends the jobs of a thread that was loaded again, and writes what was reported where that needs no approval. Returns what
 /// the model is told of them.
@@ -48,15 +48,17 @@ fn end(
     job: &AgentJob,
     turn_policy: &TurnPolicy,
 ) -> Result<String, StateError> {
-    state.end_agent_job(&job.id, AgentJobStatus::Failed, Some(ENDED))?;
+    state.end_agent_job(&job.id, AgentJobStatus::Failed, Some(ENDED_REASON))?;
     let counts = state.agent_job_counts(&job.id)?;
     let headers: Vec<String> = serde_json::from_str(&job.headers)?;
     let path = Path::new(&job.output_path);
     let where_results_are = match write(state, job, &headers, turn_policy) {
         Ok(()) => format!("Their results are in {}.", path.display()),
         Err(reason) => {
-            state
-                .fail_ended_agent_job(&job.id, &format!("{ENDED}; auto-export failed: {reason}"))?;
+            state.fail_ended_agent_job(
+                &job.id,
+                &format!("{ENDED_REASON}; auto-export failed: {reason}"),
+            )?;
             format!(
                 "Their results could not be written to {}: {reason}.",
                 path.display()

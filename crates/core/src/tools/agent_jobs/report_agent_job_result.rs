@@ -14,7 +14,7 @@ use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 /// The longest result as JSON, in bytes.
 const MOST_BYTES: usize = 1 << 20;
-const STOPPED: &str = "cancelled by worker request";
+const STOPPED_REASON: &str = "cancelled by worker request";
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReportAgentJobResultTool;
@@ -77,7 +77,7 @@ async fn report(context: &ToolContext) -> ToolResult {
             item: &item_id,
             worker: &worker,
             result: &result,
-            stop: stop.unwrap_or_default().then_some(STOPPED),
+            stop: stop.unwrap_or_default().then_some(STOPPED_REASON),
         };
         let accepted = state.report_agent_job_item(&report);
         accepted.map_err(|error| error.to_string())

@@ -22,7 +22,7 @@ use crate::session_context::SessionContext;
 use crate::tools::services::ToolServices;
 use crate::tools::tool::{ToolContext, ToolFailure};
 
-const INTERRUPTED: &str = "the job was interrupted";
+const INTERRUPTED_MESSAGE: &str = "the job was interrupted";
 
 /// A job that is stored and may run.
 #[derive(Debug)]
@@ -196,7 +196,7 @@ impl Drop for RunningJob {
         let threads = std::mem::take(&mut *self.workers.lock());
         self.session.in_background(async move {
             let cancel = |state: &ThreadState, id: &str| {
-                state.end_agent_job(id, AgentJobStatus::Cancelled, Some(INTERRUPTED))
+                state.end_agent_job(id, AgentJobStatus::Cancelled, Some(INTERRUPTED_MESSAGE))
             };
             if let Err(failure) = job.stored(cancel).await {
                 tracing::warn!(?failure, "cannot mark a job as cancelled");

@@ -10,7 +10,7 @@ use crate::config::SessionConfig;
 use crate::tools::agents::request;
 use crate::tools::tool::{ToolContext, ToolFailure};
 
-const UNREPORTED: &str = "worker finished without calling report_agent_job_result";
+const UNREPORTED_REASON: &str = "worker finished without calling report_agent_job_result";
 
 /// The origin of the agents of a job begins with this.
 const LABEL: &str = "agent_job:";
@@ -81,8 +81,8 @@ impl Worker {
         }
         let failure = match done {
             None => format!("worker exceeded max runtime of {}s", most.as_secs()),
-            Some(AgentStatus::Errored(reason)) => format!("{UNREPORTED}: {reason}"),
-            Some(_) => UNREPORTED.to_owned(),
+            Some(AgentStatus::Errored(reason)) => format!("{UNREPORTED_REASON}: {reason}"),
+            Some(_) => UNREPORTED_REASON.to_owned(),
         };
         Ok((self.item, self.thread, failure))
     }

@@ -19,7 +19,7 @@ use crate::tools::arguments::{arguments, function};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 /// Tells an agent that continues the history of its parent what it is.
-const FORKED: &str = "From here on you are an agent that the one you were until now has started. What \
+const FORKED_NOTICE: &str = "From here on you are an agent that the one you were until now has started. What \
                       stands above is what your parent knew; take it as background. The next message \
                       is your task.";
 
@@ -179,7 +179,7 @@ async fn fork(context: &ToolContext) -> Result<AgentFork, String> {
         source: read_stored(path).await?,
         note: ResponseItem::FunctionCallOutput {
             call_id: context.call.id.clone(),
-            output: FunctionCallOutputBody::Text(FORKED.to_owned().into()),
+            output: FunctionCallOutputBody::Text(FORKED_NOTICE.to_owned().into()),
         },
     })
 }

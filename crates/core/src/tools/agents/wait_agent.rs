@@ -20,9 +20,9 @@ use crate::tools::arguments::{arguments, function};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 /// The default, shortest and longest wait in milliseconds. Shorter waits would amount to polling.
-const USUAL: i64 = 30_000;
-const LEAST: i64 = 10_000;
-const MOST: i64 = 3_600_000;
+const DEFAULT_TIMEOUT_MS: i64 = 30_000;
+const MIN_TIMEOUT_MS: i64 = 10_000;
+const MAX_TIMEOUT_MS: i64 = 3_600_000;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitAgentTool;
@@ -69,7 +69,7 @@ async fn wait(context: &ToolContext) -> ToolResult {
     }
     let ids: Result<Vec<_>, _> = asked.targets.iter().map(|id| thread_id(id)).collect();
     let ids = ids?;
-    let timeout = asked.timeout_ms.unwrap_or(USUAL);
+    let timeout = asked.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
     if timeout <= 0 {
         return refuse("timeout_ms must be greater than zero");
     }
@@ -90,7 +90,7 @@ async fn wait(context: &ToolContext) -> ToolResult {
         })
     };
     let end_event = EndEvent::begin(context, begin, end(Statuses::new()));
-    let timeout = timeout.clamp(LEAST, MOST).unsigned_abs();
+    let timeout = timeout.clamp(MIN_TIMEOUT_MS, MAX_TIMEOUT_MS).unsigned_abs();
     let statuses = until_one_done(context, &ids, &agents, Duration::from_millis(timeout)).await?;
     end_event.end(end(statuses.clone()));
     let output = json!({ "status": statuses, "timed_out": statuses.is_empty() });

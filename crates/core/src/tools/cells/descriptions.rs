@@ -4,7 +4,7 @@ use codex_model_client::ToolSpec;
 
 use super::nested::NestedTools;
 
-const ABOUT: &str = "\
+const EXEC_DESCRIPTION: &str = "\
 Runs JavaScript that calls tools. Use it when a task needs several calls, calls at the same time, or work on their results \
 before you read them.
 
@@ -33,7 +33,7 @@ low, high or original.
 
 /// The description of `exec`. `documents_tools` adds those of all tools, if the model sees them nowhere else.
 pub(crate) fn exec_description(tools: &NestedTools, documents_tools: bool) -> String {
-    let mut description = ABOUT.to_owned();
+    let mut description = EXEC_DESCRIPTION.to_owned();
     if documents_tools {
         description.push_str("\n\nTools:");
         for tool in tools.listed().iter() {

@@ -12,6 +12,6 @@ pub(crate) use format::{OutputLayout, structured, with_refusals};
 pub(crate) use item::{CommandEnd, CommandItem, connections};
 pub(crate) use request::{ApprovalArguments, approval_properties};
 pub(crate) use run::{
-    CommandRequest, DECLINED, attempt, effect, launch, run_command, spawn_problem,
+    CommandRequest, DECLINED_MESSAGE, attempt, effect, launch, run_command, spawn_problem,
 };
 pub(crate) use variables::own_variables;

@@ -38,7 +38,7 @@ const OUTPUT_DRAIN_TIME: Duration = Duration::from_secs(2);
 const DRAIN_AFTER_KILL: Duration = Duration::from_millis(100);
 
 /// The text for the model if a person declined.
-pub(crate) const DECLINED: &str = "exec command rejected by user";
+pub(crate) const DECLINED_MESSAGE: &str = "exec command rejected by user";
 
 /// A command as a tool requests it.
 #[derive(Debug)]
@@ -153,8 +153,8 @@ fn decline(item: CommandItem, stopped: Denied) -> ToolFailure {
             ToolFailure::Model(reason)
         }
         Denied::Declined | Denied::Cancelled => {
-            item.decline(DECLINED);
-            ToolFailure::Model(DECLINED.to_owned())
+            item.decline(DECLINED_MESSAGE);
+            ToolFailure::Model(DECLINED_MESSAGE.to_owned())
         }
         Denied::Aborted => {
             item.decline("");

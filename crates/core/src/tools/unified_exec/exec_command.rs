@@ -25,8 +25,8 @@ use crate::ports::RunningProcess;
 use crate::tools::apply_patch;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::command::{
-    ApprovalArguments, CommandItem, DECLINED, OutputLayout, approval_properties, command_item,
-    effect, launch, spawn_problem,
+    ApprovalArguments, CommandItem, DECLINED_MESSAGE, OutputLayout, approval_properties,
+    command_item, effect, launch, spawn_problem,
 };
 use crate::tools::places::{CallPlace, ToolEnvironments};
 use crate::tools::remote_command::{RemoteCall, start_there};
@@ -173,7 +173,7 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
             return Err(failed(&reason));
         }
         Err(Denied::Declined | Denied::Cancelled) => {
-            waiting.decline(DECLINED);
+            waiting.decline(DECLINED_MESSAGE);
             return Err(failed("rejected by user"));
         }
         Err(Denied::Aborted) => return Err(ToolFailure::Aborted),
@@ -253,7 +253,7 @@ impl ExecCommandCall<'_> {
                         Err(ExecFailure::Reason(reason))
                     }
                     Denied::Declined | Denied::Cancelled => {
-                        item.decline(DECLINED);
+                        item.decline(DECLINED_MESSAGE);
                         Err(ExecFailure::Reason("rejected by user".to_owned()))
                     }
                     Denied::Aborted => {

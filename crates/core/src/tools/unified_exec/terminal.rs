@@ -29,7 +29,7 @@ const QUIET_TIME: Duration = Duration::from_millis(150);
 /// Unless this many chunks have come.
 const MAX_HELD_CHUNKS: usize = 32;
 /// The exit code of a command that was stopped.
-const STOPPED: i32 = -1;
+const STOPPED_EXIT_CODE: i32 = -1;
 /// Inputs that may wait to be written.
 const MAX_QUEUED_INPUTS: usize = 64;
 
@@ -281,7 +281,7 @@ impl TerminalWatcher {
         duration: Duration,
         exit_sender: watch::Sender<Option<ExitStatus>>,
     ) {
-        let exit_code = status.map_or(STOPPED, ExitStatus::code);
+        let exit_code = status.map_or(STOPPED_EXIT_CODE, ExitStatus::code);
         let looks_denied = matches!(status, Some(ExitStatus::Code(_)))
             && codex_sandbox::looks_denied(exit_code, text.as_bytes());
         let end = CommandEnd {
