@@ -133,9 +133,11 @@ async fn log_in_with_browser(
         auth_url: started.auth_url,
     };
     let completed = async move {
-        let outcome = started.outcome.await;
-        let outcome = outcome.unwrap_or(Err(BrowserLoginError::NotCompleted));
-        let outcome = outcome.map_err(|error| error.to_string());
+        let outcome = started
+            .outcome
+            .await
+            .unwrap_or(Err(BrowserLoginError::NotCompleted))
+            .map_err(|error| error.to_string());
         notify_completed(&server, Some(started.id), &outcome);
         if outcome.is_ok() {
             notify_updated(&server);

@@ -123,11 +123,11 @@ pub(super) async fn read_requirements(
     _params: NoParams,
 ) -> Result<v2::ConfigRequirementsReadResponse, Failure> {
     let read = move || {
-        let requirements = server.host().configuration().requirements();
-        let requirements = requirements.map_err(|error| {
+        let read = server.host().configuration().requirements();
+        let found = read.map_err(|error| {
             Failure::internal(format!("failed to read configuration layers: {error}"))
         })?;
-        let requirements = (!requirements.is_empty()).then(|| wire_requirements(requirements));
+        let requirements = (!found.is_empty()).then(|| wire_requirements(found));
         Ok(v2::ConfigRequirementsReadResponse {
             requirements,
             supports_independent_speed_modes: true,

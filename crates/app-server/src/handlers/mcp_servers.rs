@@ -75,9 +75,11 @@ pub(super) async fn list(
             reach: reach(),
         }
     };
-    let enabled = settings.enabled.into_iter();
-    let enabled = enabled.map(|configured| configured.server);
-    let enabled = enabled.map(listed(|| Reach::Connect));
+    let enabled = settings
+        .enabled
+        .into_iter()
+        .map(|configured| configured.server)
+        .map(listed(|| Reach::Connect));
     let disabled = settings.disabled.into_iter().map(listed(|| Reach::Off));
     let mut all: Vec<_> = enabled.chain(disabled).collect();
     if let Some(id) = &params.thread_id {

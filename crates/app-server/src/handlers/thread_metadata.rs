@@ -354,11 +354,13 @@ async fn summary(
 
 /// The time at which a thread started, with the milliseconds that its id has.
 fn started_at(id: &str, seconds: i64) -> Option<String> {
-    let of_id = uuid::Uuid::parse_str(id).ok();
-    let of_id = of_id.and_then(|id| id.get_timestamp());
-    let of_id = of_id.map(|time| time.to_unix());
-    let nanos = of_id.filter(|(at, _)| i64::try_from(*at) == Ok(seconds));
-    let nanos = nanos.and_then(|(_, nanos)| i32::try_from(nanos).ok());
+    let time_of_id = uuid::Uuid::parse_str(id)
+        .ok()
+        .and_then(|id| id.get_timestamp())
+        .map(|time| time.to_unix());
+    let nanos = time_of_id
+        .filter(|(at, _)| i64::try_from(*at) == Ok(seconds))
+        .and_then(|(_, nanos)| i32::try_from(nanos).ok());
     in_milliseconds(Timestamp::new(seconds, nanos.unwrap_or_default()).ok()?)
 }
 

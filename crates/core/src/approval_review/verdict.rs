@@ -125,10 +125,11 @@ fn parse<T: DeserializeOwned>(text: &str) -> Result<T, String> {
         Ok(answer) => return Ok(answer),
         Err(error) => error,
     };
-    let inner = text.find('{').zip(text.rfind('}'));
-    let inner = inner.and_then(|(start, end)| text.get(start..=end));
-    let inner = inner.and_then(|inner| serde_json::from_str(inner).ok());
-    inner.ok_or_else(|| format!("the answer cannot be read: {error}"))
+    let braces = text.find('{').zip(text.rfind('}'));
+    braces
+        .and_then(|(start, end)| text.get(start..=end))
+        .and_then(|inner| serde_json::from_str(inner).ok())
+        .ok_or_else(|| format!("the answer cannot be read: {error}"))
 }
 
 #[cfg(test)]

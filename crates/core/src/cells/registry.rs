@@ -215,10 +215,11 @@ impl Cells {
 
     /// A cell without a last report.
     pub(crate) fn find(&self, id: &str) -> Result<Arc<Cell>, CellError> {
-        let cell = id.parse().ok();
-        let cell = cell.and_then(|id: u64| self.state.lock().cells.get(&id).cloned());
-        let cell = cell.filter(|cell| !cell.is_console);
-        cell.ok_or_else(|| CellError::NotFound(id.to_owned()))
+        id.parse()
+            .ok()
+            .and_then(|id: u64| self.state.lock().cells.get(&id).cloned())
+            .filter(|cell| !cell.is_console)
+            .ok_or_else(|| CellError::NotFound(id.to_owned()))
     }
 
     /// Ends a cell, unless it has ended.

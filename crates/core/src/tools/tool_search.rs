@@ -51,9 +51,9 @@ impl ToolSearchTool {
 
 impl Tool for ToolSearchTool {
     fn spec(&self) -> ToolSpec {
-        let apps = self.0.tools.iter().filter_map(|tool| tool.app.as_ref());
-        let apps: BTreeSet<&str> = apps.map(|app| app.name.as_str()).collect();
-        let apps: Vec<_> = apps.into_iter().take(LISTED_APPS).collect();
+        let used = self.0.tools.iter().filter_map(|tool| tool.app.as_ref());
+        let names: BTreeSet<&str> = used.map(|app| app.name.as_str()).collect();
+        let apps: Vec<_> = names.into_iter().take(LISTED_APPS).collect();
         let number =
             json!({ "type": "number", "description": "How many tools to return, 8 by default." });
         ToolSpec::ToolSearch {

@@ -49,9 +49,9 @@ impl Tool for ToolSuggestTool {
             .to_owned();
         for candidate in self.0.iter() {
             let (id, name, kind) = (&candidate.id, &candidate.name, json!(candidate.kind));
-            let about = candidate.description.as_deref().unwrap_or_default();
-            let about: String = about.chars().take(DESCRIPTION).collect();
-            let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
+            let whole = candidate.description.as_deref().unwrap_or_default();
+            let start: String = whole.chars().take(DESCRIPTION).collect();
+            let about = start.split_whitespace().collect::<Vec<_>>().join(" ");
             let kind = kind.as_str().unwrap_or_default();
             let _ = writeln!(description, "- {name} ({kind}, id `{id}`): {about}");
         }

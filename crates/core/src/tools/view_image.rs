@@ -100,9 +100,10 @@ async fn view_there(
     let policy = Confinement::Policy(codex_sandbox::Grants::default());
     let sandbox = sandbox_there(context, place, &policy, &[]);
     let sandbox = sandbox.map_err(|problem| failed("read", &problem))?;
-    let facts = place.machine.metadata(&path).await;
-    let facts = facts.map_err(|error| failed("locate", &error))?;
-    let facts = facts.ok_or_else(|| failed("locate", &"there is no such file"))?;
+    let found = place.machine.metadata(&path).await;
+    let facts = found
+        .map_err(|error| failed("locate", &error))?
+        .ok_or_else(|| failed("locate", &"there is no such file"))?;
     if !facts.is_file {
         return Err(ToolFailure::Model(format!(
             "image path `{path}` is not a file"

@@ -66,10 +66,11 @@ impl RunningTurn<'_> {
         }
         // Also drops a call further up whose output was dropped.
         let is_gone = |entry: &HistoryEntry| matches!(&entry.kind, EntryKind::Call(link) if dropped.contains(link));
-        let kept = request.input.items().zip(&sent[..length]);
-        let kept = kept.filter(|(_, entry)| !is_gone(entry));
-        let kept = kept.map(|(item, _)| item).collect();
-        request.input = kept;
+        let items = request.input.items().zip(&sent[..length]);
+        request.input = items
+            .filter(|(_, entry)| !is_gone(entry))
+            .map(|(item, _)| item)
+            .collect();
     }
 }
 
