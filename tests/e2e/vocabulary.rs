@@ -1,4 +1,4 @@
-//! Names are plain: no picture words, no type name in many modules, no errors that are mere strings.
+//! Names are plain: no picture words, no bare prepositions, no type name in many modules, no errors that are mere strings.
 //!
 //! Sources are read as text, line by line, so each failure names a file and a line.
 
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::repository;
 
-/// Words that are pictures. They are not part of the names of files, types, fields and public functions.
+/// Words that are pictures. They are not part of the names of files, types, functions, tests and constants.
 const BANNED_WORDS: [&str; 30] = [
     "bond",
     "brought",
@@ -43,7 +43,10 @@ const BANNED_WORDS: [&str; 30] = [
 ];
 
 /// Names with such a word, and why.
-const ALLOWED_NAMES: [(&str, &str); 6] = [
+const ALLOWED_NAMES: [(&str, &str); 9] = [
+    ("DEFAULT_VOICE", "the realtime models have voices"),
+    ("voice_name", "the realtime models have voices"),
+    ("voices", "the realtime models have voices"),
     ("RealtimeVoice", "a name of the protocol"),
     ("RealtimeVoicesList", "a name of the protocol"),
     ("ThreadRealtimeListVoicesParams", "a name of the protocol"),
@@ -54,6 +57,9 @@ const ALLOWED_NAMES: [(&str, &str); 6] = [
         "a name of the protocol",
     ),
 ];
+
+/// Words that do not name a function alone: it says what is made from what.
+const PREPOSITIONS: [&str; 9] = ["at", "by", "for", "from", "in", "into", "of", "to", "with"];
 
 /// Type names that more than two modules define, and why.
 const REPEATED_TYPES: [(&str, &str); 3] = [
@@ -92,6 +98,8 @@ struct Definition {
     kind: &'static str,
     name: String,
     is_public: bool,
+    /// Whether a trait prescribes the name.
+    is_of_trait: bool,
     /// The code from this line to the body or the end of the item.
     signature: String,
 }
@@ -119,6 +127,7 @@ fn definitions(file: &Path) -> Vec<Definition> {
     let mut found = Vec::new();
     let mut start = 0;
     let mut in_public_trait = false;
+    let mut in_trait_impl = false;
     for (index, line) in text.lines().enumerate() {
         let rest = &text[start..];
         start += line.len() + 1;
@@ -132,11 +141,24 @@ fn definitions(file: &Path) -> Vec<Definition> {
                 }),
             ),
         };
+        if code.starts_with("impl ") || code.starts_with("impl<") {
+            let header = rest.split('{').next().unwrap_or_default();
+            in_trait_impl = header.split_whitespace().any(|word| word == "for");
+        }
+        let is_constant = |word: &str| {
+            let mut letters = word.chars().filter(|c| c.is_alphabetic()).peekable();
+            letters.peek().is_some() && letters.all(char::is_uppercase)
+        };
+        let code = match code.strip_prefix("const ") {
+            Some(rest) if !rest.split(':').next().is_some_and(is_constant) => rest,
+            _ => code,
+        };
         let code = code
-            .trim_start_matches("const ")
-            .trim_start_matches("async ");
-        let code = code.trim_start_matches("unsafe ");
-        let kinds = ["struct", "enum", "union", "trait", "type", "fn"];
+            .trim_start_matches("async ")
+            .trim_start_matches("unsafe ");
+        let kinds = [
+            "struct", "enum", "union", "trait", "type", "fn", "const", "static",
+        ];
         let defined = kinds.iter().find_map(|kind| {
             let name = code.strip_prefix(kind)?.strip_prefix(' ')?;
             let end = name.find(|c: char| !c.is_alphanumeric() && c != '_');
@@ -162,6 +184,7 @@ fn definitions(file: &Path) -> Vec<Definition> {
             kind,
             name,
             is_public,
+            is_of_trait: in_trait_impl && kind == "fn",
             signature: rest[..end].split_whitespace().collect::<Vec<_>>().join(" "),
         });
     }
@@ -208,9 +231,7 @@ fn names_have_no_picture_words() {
             problems.insert(format!("{shown}: `{word}`"));
         }
         for found in definitions(&file) {
-            if (found.is_public || found.kind != "fn")
-                && let Some(word) = banned_word(&found.name)
-            {
+            if let Some(word) = banned_word(&found.name) {
                 let Definition { place, name, .. } = found;
                 problems.insert(format!("{place}: `{word}` in `{name}`"));
             }
@@ -219,6 +240,21 @@ fn names_have_no_picture_words() {
     assert_none(
         &problems,
         "use the terms of docs/glossary.md and of the field",
+    );
+}
+
+#[test]
+fn functions_are_not_named_by_a_preposition_alone() {
+    let mut problems = BTreeSet::new();
+    for found in sources().iter().flat_map(|file| definitions(file)) {
+        let is_preposition = PREPOSITIONS.contains(&found.name.as_str());
+        if found.kind == "fn" && !found.is_of_trait && is_preposition {
+            problems.insert(format!("{}: `{}`", found.place, found.name));
+        }
+    }
+    assert_none(
+        &problems,
+        "say what is made from what, as in `from_settings`",
     );
 }
 
@@ -264,7 +300,7 @@ fn releases_of_clients_are_named_where_they_are_decided() {
 fn a_type_name_has_at_most_two_definitions() {
     let mut places = BTreeMap::<String, Vec<String>>::new();
     for found in sources().iter().flat_map(|file| definitions(file)) {
-        if found.kind != "fn" {
+        if !["fn", "const", "static"].contains(&found.kind) {
             places.entry(found.name).or_default().push(found.place);
         }
     }

@@ -72,7 +72,7 @@ impl HostTools for GoalTools {
             let asked = Asked::read(&call.name, call.arguments)?;
             if let Some(thread) = server.thread(&call.thread) {
                 let turn = Some(call.turn.clone());
-                let _ = thread.with(|it| it.charge_goal_now(turn)).await;
+                let _ = thread.call_now(|it| it.charge_goal_now(turn)).await;
             }
             let (thread, turn) = (call.thread, call.turn);
             let called =

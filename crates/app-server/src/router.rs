@@ -109,7 +109,7 @@ impl Router {
         match self.server.question(number) {
             // The thread knows whom it has asked.
             Some(thread) => {
-                let answer = thread.tell(move |it| it.answer(from, number, answer.ok()).boxed());
+                let answer = thread.send(move |it| it.answer(from, number, answer.ok()).boxed());
                 answer.await;
             }
             None => tracing::debug!(number, from, "an answer to no open request"),

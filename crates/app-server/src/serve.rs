@@ -27,7 +27,7 @@ impl Service for AppServer {
     async fn disconnect(&self, client: u64) {
         self.remove_client(client);
         for thread in self.threads() {
-            let _ = thread.with(move |thread| thread.leave(client)).await;
+            let _ = thread.call_now(move |thread| thread.leave(client)).await;
         }
     }
 
@@ -50,7 +50,7 @@ impl Service for AppServer {
         self.begin_end();
         let threads = self.threads();
         let ends = threads.iter().map(|thread| async {
-            let _ = thread.with(Actor::close).await;
+            let _ = thread.call_now(Actor::close).await;
             thread.closed().await;
         });
         futures::future::join_all(ends).await;

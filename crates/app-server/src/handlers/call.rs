@@ -62,7 +62,7 @@ impl<M: RequestMethod + 'static> EarlyReply<M> {
         thread: ThreadHandle,
         call: impl FnOnce(&mut Actor, Responder<M>) -> BoxFuture<'_, ()> + Send + 'static,
     ) -> Self {
-        Self::sent_by(|reply| async move { thread.tell(|thread| call(thread, reply)).await })
+        Self::sent_by(|reply| async move { thread.send(|thread| call(thread, reply)).await })
     }
 
     /// The same, where later requests about the same must find what the reply tells.
@@ -70,7 +70,7 @@ impl<M: RequestMethod + 'static> EarlyReply<M> {
         thread: ThreadHandle,
         call: impl FnOnce(&mut Actor, Responder<M>) -> BoxFuture<'_, ()> + Send + 'static,
     ) -> Self {
-        Self::in_order(|reply| async move { thread.tell(|thread| call(thread, reply)).await })
+        Self::in_order(|reply| async move { thread.send(|thread| call(thread, reply)).await })
     }
 
     /// Replies, then calls `next`.

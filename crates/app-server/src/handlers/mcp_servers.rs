@@ -244,7 +244,7 @@ pub(super) async fn reload(
 pub(super) async fn reload_threads(server: &AppServer, settings: &McpSettings) {
     for thread in server.threads() {
         let servers = settings.enabled.clone();
-        let change = thread.tell(|actor| {
+        let change = thread.send(|actor| {
             let change = actor.thread.set_mcp_servers(servers);
             change.map(|_| ()).boxed()
         });

@@ -121,7 +121,7 @@ async fn realtime_thread(call: &RequestContext, id: &str) -> Result<Thread, Fail
         return Err(Failure::invalid(message));
     }
     let connection = Arc::clone(&call.connection);
-    let _ = handle.with(move |it| it.subscribe(&connection)).await;
+    let _ = handle.call_now(move |it| it.subscribe(&connection)).await;
     Ok(thread)
 }
 

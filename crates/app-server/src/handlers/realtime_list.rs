@@ -28,7 +28,7 @@ pub(super) async fn list(
     let cursor = cursor
         .map_err(|_| Failure::invalid("thread/realtime/list: the cursor is none of its own"))?;
     let items = match server.thread(id.as_str()) {
-        Some(thread) => thread.with(|it| it.fold.realtime_items()).await,
+        Some(thread) => thread.call_now(|it| it.fold.realtime_items()).await,
         None => Ok(Vec::new()),
     };
     let is_known = !matches!(stored_or_live(&server, &id).await?, (None, None));

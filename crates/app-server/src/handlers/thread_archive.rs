@@ -184,7 +184,7 @@ async fn unload(server: &AppServer, id: &ThreadId) -> Result<ThreadLock, Failure
         return Err(Failure::invalid(LockError::new(id, holder).to_string()));
     }
     if let Some(loaded) = server.thread(id.as_str()) {
-        let _ = loaded.with(Actor::close_silently).await;
+        let _ = loaded.call_now(Actor::close_silently).await;
         loaded.closed().await;
     }
     let lock = locks.acquire(id);

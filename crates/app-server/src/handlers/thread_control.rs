@@ -28,7 +28,10 @@ pub(super) async fn unsubscribe(
 ) -> Result<ThreadUnsubscribeResponse, Failure> {
     let id = thread_id(&params.thread_id)?;
     let left = match server.thread(id.as_str()) {
-        Some(thread) => thread.with(move |it| it.leave(connection.id())).await.ok(),
+        Some(thread) => thread
+            .call_now(move |it| it.leave(connection.id()))
+            .await
+            .ok(),
         None => None,
     };
     let status = left.unwrap_or(ThreadUnsubscribeStatus::NotLoaded);

@@ -54,7 +54,7 @@ pub(super) async fn set(
         },
     };
     if let Some(loaded) = server.thread(id.as_str()) {
-        let _ = loaded.with(|thread| thread.charge_goal_now(None)).await;
+        let _ = loaded.call_now(|thread| thread.charge_goal_now(None)).await;
     }
     let (state, thread) = (Arc::clone(server.state()), id.to_string());
     let changed = blocking(move || state.change_goal(&thread, change).map_err(refused));
@@ -65,7 +65,7 @@ pub(super) async fn set(
         reply.accept(&response);
         server.broadcast(&goal_updated(goal, None));
         if let Some(thread) = server.thread(id.as_str()) {
-            thread.tell(|thread| thread.work_changed().boxed()).await;
+            thread.send(|thread| thread.work_changed().boxed()).await;
         }
     }))
 }

@@ -49,7 +49,7 @@ pub(super) async fn add(
         reply.accept(&response);
         changed(&server, &id).await;
         if let Some(thread) = server.thread(id.as_str()) {
-            thread.tell(|thread| thread.work_changed().boxed()).await;
+            thread.send(|thread| thread.work_changed().boxed()).await;
         }
     }))
 }
@@ -223,7 +223,7 @@ fn check_input(input: &[UserInput]) -> Result<(), Failure> {
 async fn changed(server: &AppServer, id: &ThreadId) {
     if let Some(thread) = server.thread(id.as_str()) {
         let changed = queue_changed(id);
-        let _ = thread.with(|thread| thread.notify(changed)).await;
+        let _ = thread.call_now(|thread| thread.notify(changed)).await;
     }
 }
 

@@ -54,7 +54,7 @@ pub(super) async fn update(
                 read_state,
             });
         match server.thread(id.as_str()) {
-            Some(thread) => drop(thread.with(|it| it.notify(notification)).await),
+            Some(thread) => drop(thread.call_now(|it| it.notify(notification)).await),
             None => connection.notify(&notification),
         }
     }))

@@ -35,7 +35,10 @@ pub(super) async fn resume(
     if let Some(thread) = server.thread(&params.thread_id) {
         // A thread that nobody uses takes other settings, as if it had been unloaded already.
         let is_reloaded = settings::are_changed(&params)
-            && thread.with(Actor::close_if_unused).await.unwrap_or(true);
+            && thread
+                .call_now(Actor::close_if_unused)
+                .await
+                .unwrap_or(true);
         if !is_reloaded {
             return Ok(join(thread, params));
         }
@@ -117,10 +120,10 @@ pub(super) async fn resume(
         let handle = actor.launch(&connection);
         let interrupted = resumed.interrupted_turn.as_ref();
         if interrupted.is_some_and(|turn| turn.is_continued) {
-            let go_on = handle.tell(|thread| thread.continue_as_resumed().boxed());
+            let go_on = handle.send(|thread| thread.continue_as_resumed().boxed());
             go_on.await;
         }
-        handle.tell(|thread| thread.work_changed().boxed()).await;
+        handle.send(|thread| thread.work_changed().boxed()).await;
     }))
 }
 

@@ -63,7 +63,7 @@ impl Actor {
         for agent in &self.agents {
             let connection = Arc::clone(connection);
             agent
-                .tell(|agent| agent.subscribe_if_none(connection))
+                .send(|agent| agent.subscribe_if_none(connection))
                 .await;
         }
     }

@@ -105,19 +105,19 @@ impl ThreadHandle {
         call: impl ActorCall<R>,
     ) -> Result<R, ThreadClosed> {
         let (answer, reply) = oneshot::channel();
-        self.tell(|thread| async move { drop(answer.send(call(thread).await)) }.boxed())
+        self.send(|thread| async move { drop(answer.send(call(thread).await)) }.boxed())
             .await;
         reply.await.map_err(|_| ThreadClosed)
     }
 
     /// Asks the thread, and does not wait. A closed thread drops the call, and with it a responder that the call owns, which
     /// replies then.
-    pub(crate) async fn tell(&self, call: impl ActorCall<()>) {
+    pub(crate) async fn send(&self, call: impl ActorCall<()>) {
         let _ = self.calls.send(Box::new(call)).await;
     }
 
     /// Asks the thread for what it answers without waiting.
-    pub(crate) async fn with<R: Send + 'static>(
+    pub(crate) async fn call_now<R: Send + 'static>(
         &self,
         call: impl FnOnce(&mut Actor) -> R + Send + 'static,
     ) -> Result<R, ThreadClosed> {
@@ -126,7 +126,7 @@ impl ThreadHandle {
 
     /// The engine's own handle.
     pub(crate) async fn engine(&self) -> Result<codex_core::Thread, ThreadClosed> {
-        self.with(|thread| thread.thread.clone()).await
+        self.call_now(|thread| thread.thread.clone()).await
     }
 
     fn is_closed(&self) -> bool {
@@ -161,7 +161,7 @@ mod tests {
     #[tokio::test]
     async fn queued_call_fails_when_its_thread_ends() {
         let (handle, mut queued) = ThreadHandle::new(true);
-        let reply = handle.with(|_| ());
+        let reply = handle.call_now(|_| ());
         let end = async {
             let call = queued.recv().await;
             drop(queued);
@@ -174,7 +174,7 @@ mod tests {
     async fn call_to_ended_thread_fails() {
         let (handle, queued) = ThreadHandle::new(true);
         drop(queued);
-        assert_eq!(handle.with(|_| ()).await, Err(ThreadClosed));
+        assert_eq!(handle.call_now(|_| ()).await, Err(ThreadClosed));
         handle.closed().await;
     }
 }

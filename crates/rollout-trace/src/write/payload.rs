@@ -44,7 +44,7 @@ impl std::fmt::Debug for Payloads<'_> {
 }
 
 impl<'w> Payloads<'w> {
-    pub(super) fn into(files: &'w BundleFiles, writer: &'w mut PayloadWriter) -> Self {
+    pub(super) fn in_files(files: &'w BundleFiles, writer: &'w mut PayloadWriter) -> Self {
         Self {
             to: Some((files, writer)),
             failed: None,

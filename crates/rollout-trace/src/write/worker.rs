@@ -141,7 +141,7 @@ impl Worker {
         self.note_gap(queued.wall_time_unix_ms);
         let thread = queued.scope.as_ref();
         self.payloads.thread = thread.map(|scope| scope.thread_id.clone());
-        let payloads = Payloads::into(&self.files, &mut self.payloads);
+        let payloads = Payloads::in_files(&self.files, &mut self.payloads);
         let (mut line, complete) = self.state.line(queued, payloads);
         match self.add(&mut line, complete) {
             Ok(()) => {}
@@ -195,7 +195,7 @@ impl Worker {
                 event_payload: payloads.add(PayloadKind::ProtocolEvent, &gap),
             }),
         };
-        let payloads = Payloads::into(&self.files, &mut self.payloads);
+        let payloads = Payloads::in_files(&self.files, &mut self.payloads);
         let (mut note, complete) = self.state.line(note, payloads);
         if complete.is_ok() && self.add_all(&mut note, lost).is_ok() {
             self.lost = None;
