@@ -29,6 +29,13 @@ pub struct SessionIdentity {
     pub has_paginated_history: bool,
 }
 
+impl SessionIdentity {
+    /// Whether nobody is there whom the model could ask: the session belongs to a run without a client.
+    pub(crate) fn is_unattended(&self) -> bool {
+        self.source == SessionSource::Exec
+    }
+}
+
 impl Default for SessionIdentity {
     fn default() -> Self {
         Self {

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use codex_model_client::{ApplyPatchToolType, Encoded, ModelInfo, ShellType, ToolMode, ToolSpec};
-use codex_protocol::{DynamicToolSpec, SandboxPolicy, SessionSource};
+use codex_protocol::{DynamicToolSpec, SandboxPolicy};
 
 use super::agent_jobs::{ReportAgentJobResultTool, SpawnAgentsOnCsvTool, is_worker};
 use super::agents::{
@@ -16,7 +16,7 @@ use super::cells::{
     ExecTool, NestedScope, NestedTools, WaitTool, exec_description, is_direct_only,
     with_declaration,
 };
-use super::command::OutputLayout;
+use super::command::{AskablePermissions, OutputLayout};
 use super::dynamic::DynamicTool;
 use super::host::HostTool;
 use super::js_repl::{JsReplResetTool, JsReplTool};
@@ -87,8 +87,7 @@ impl ToolSet {
             builder.offer(JsReplTool);
             builder.offer(JsReplResetTool);
         }
-        // Nobody answers an agent, or a run without a client.
-        if !is_agent(config) && config.identity.source != SessionSource::Exec {
+        if !is_agent(config) && !config.identity.is_unattended() {
             builder.offer(RequestUserInputTool {
                 in_default_mode: config.options.features.default_mode_questions,
             });
@@ -260,13 +259,13 @@ impl ToolSetBuilder {
         if !config.options.features.shell_tool {
             return;
         }
-        let inline_permissions = config.options.features.exec_permissions;
+        let askable = AskablePermissions::in_session(config);
         let argv = ShellTool {
-            inline_permissions,
+            askable,
             environments: environments.clone(),
         };
         let script = ShellCommandTool {
-            inline_permissions,
+            askable,
             login: config.options.allow_login_shell,
             environments: environments.clone(),
         };
@@ -274,7 +273,7 @@ impl ToolSetBuilder {
             ShellType::Disabled => return,
             _ if config.options.features.unified_exec => {
                 self.offer(ExecCommandTool {
-                    inline_permissions,
+                    askable,
                     login: config.options.allow_login_shell,
                     environments: environments.clone(),
                 });

@@ -11,14 +11,16 @@ use serde_json::json;
 
 use super::arguments::{arguments, function};
 use super::call::ToolPayload;
-use super::command::{ApprovalArguments, CommandRequest, approval_properties, run_command};
+use super::command::{
+    ApprovalArguments, AskablePermissions, CommandRequest, approval_properties, run_command,
+};
 use super::places::ToolEnvironments;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 
 #[derive(Clone, Debug)]
 pub(crate) struct ShellTool {
     /// Whether a command may ask for additional permissions.
-    pub(crate) inline_permissions: bool,
+    pub(crate) askable: AskablePermissions,
     pub(crate) environments: ToolEnvironments,
 }
 
@@ -51,7 +53,7 @@ impl Tool for ShellTool {
         function(
             "shell",
             "Runs a program and answers what it printed. Give workdir rather than using cd.",
-            approval_properties(properties, self.inline_permissions),
+            approval_properties(properties, self.askable),
             &["command"],
         )
     }

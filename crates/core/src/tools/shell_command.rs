@@ -10,7 +10,8 @@ use serde_json::json;
 
 use super::arguments::{arguments, function};
 use super::command::{
-    ApprovalArguments, CommandRequest, OutputLayout, approval_properties, run_command,
+    ApprovalArguments, AskablePermissions, CommandRequest, OutputLayout, approval_properties,
+    run_command,
 };
 use super::places::ToolEnvironments;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
@@ -18,7 +19,7 @@ use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 #[derive(Clone, Debug)]
 pub(crate) struct ShellCommandTool {
     /// Whether a command may ask for additional permissions.
-    pub(crate) inline_permissions: bool,
+    pub(crate) askable: AskablePermissions,
     /// Whether the model may choose a login shell.
     pub(crate) login: bool,
     pub(crate) environments: ToolEnvironments,
@@ -57,7 +58,7 @@ impl Tool for ShellCommandTool {
             "shell_command",
             "Runs a script in the user's shell and answers what it printed. Give workdir rather \
              than using cd.",
-            approval_properties(properties, self.inline_permissions),
+            approval_properties(properties, self.askable),
             &["command"],
         )
     }

@@ -43,11 +43,10 @@ impl SpawnAgentTool {
         let (role, model) = (role_description(settings), model_description(models));
         Arc::new(function(
             "spawn_agent",
-            "Starts an agent beside you in the same folder; answers its id and name. Only if the user asks \
-             for agents, delegation or parallel work; a long task is no reason. Its task is complete in \
-             itself and says what to report, is nothing that your next step needs or that you do \
-             yourself; agents that change files get files of their own. Go on meanwhile: you are told \
-             when it is done, with its last words.",
+            "Starts an agent in the same folder; answers its id and name. Only if the user asks for agents, \
+             delegation or parallel work. Its task is complete in itself, says what to report, and is \
+             nothing that your next step needs; agents that change files get files of their own. Go on \
+             meanwhile: when it is done you are told its last words.",
             json!({
                 "message": {
                     "type": "string",

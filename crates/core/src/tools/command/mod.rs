@@ -10,7 +10,7 @@ mod variables;
 pub(crate) use begin::command_item;
 pub(crate) use format::{OutputLayout, structured, with_refusals};
 pub(crate) use item::{CommandEnd, CommandItem, connections};
-pub(crate) use request::{ApprovalArguments, approval_properties};
+pub(crate) use request::{ApprovalArguments, AskablePermissions, approval_properties};
 pub(crate) use run::{
     CommandRequest, DECLINED_MESSAGE, attempt, effect, launch, run_command, spawn_problem,
 };

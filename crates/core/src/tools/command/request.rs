@@ -1,11 +1,12 @@
 //! The arguments that all shell tools share.
 
 use codex_protocol::{
-    AbsolutePathBuf, FileSystemPermissions, NetworkPermissions, PermissionProfile,
+    AbsolutePathBuf, AskForApproval, FileSystemPermissions, NetworkPermissions, PermissionProfile,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::config::SessionConfig;
 use crate::gate::SandboxPermissions;
 use crate::tools::tool::ToolContext;
 
@@ -64,12 +65,40 @@ impl AdditionalPermissions {
     }
 }
 
+/// What the model may ask for with a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AskablePermissions {
+    /// Nothing, as nobody would answer.
+    Nothing,
+    /// To leave the sandbox.
+    Escalation,
+    /// The same, or more rights inside of it.
+    EscalationOrMore,
+}
+
+impl AskablePermissions {
+    /// What the model may ask for in a session. It is decided once, so that the tools stay as they are.
+    pub(crate) fn in_session(config: &SessionConfig) -> Self {
+        let options = &config.options;
+        let is_refused = options.settings.approval_policy == AskForApproval::Never;
+        if config.identity.is_unattended() && is_refused {
+            Self::Nothing
+        } else if options.features.exec_permissions {
+            Self::EscalationOrMore
+        } else {
+            Self::Escalation
+        }
+    }
+}
+
 /// Adds the schema of these arguments to that of a tool.
-pub(crate) fn approval_properties(mut properties: Value, inline_permissions: bool) -> Value {
-    let permissions = if inline_permissions {
-        "use_default, require_escalated, or with_additional_permissions"
-    } else {
-        "use_default or require_escalated"
+pub(crate) fn approval_properties(mut properties: Value, askable: AskablePermissions) -> Value {
+    let permissions = match askable {
+        AskablePermissions::Nothing => return properties,
+        AskablePermissions::Escalation => "use_default or require_escalated",
+        AskablePermissions::EscalationOrMore => {
+            "use_default, require_escalated, or with_additional_permissions"
+        }
     };
     properties["sandbox_permissions"] = json!({
         "type": "string",
@@ -85,7 +114,7 @@ pub(crate) fn approval_properties(mut properties: Value, inline_permissions: boo
         "description": "With require_escalated: the words that similar commands begin with, to be \
                         allowed from now on.",
     });
-    if inline_permissions {
+    if askable == AskablePermissions::EscalationOrMore {
         let paths = json!({ "type": "array", "items": { "type": "string" } });
         properties["additional_permissions"] = json!({
             "type": "object",

@@ -25,8 +25,8 @@ use crate::ports::RunningProcess;
 use crate::tools::apply_patch;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::command::{
-    ApprovalArguments, CommandItem, DECLINED_MESSAGE, OutputLayout, approval_properties,
-    command_item, effect, launch, spawn_problem,
+    ApprovalArguments, AskablePermissions, CommandItem, DECLINED_MESSAGE, OutputLayout,
+    approval_properties, command_item, effect, launch, spawn_problem,
 };
 use crate::tools::places::{CallPlace, ToolEnvironments};
 use crate::tools::remote_command::{RemoteCall, start_there};
@@ -58,7 +58,7 @@ const VARIABLES: [(&str, &str); 10] = [
 #[derive(Clone, Debug)]
 pub(crate) struct ExecCommandTool {
     /// Whether a command may ask for additional permissions.
-    pub(crate) inline_permissions: bool,
+    pub(crate) askable: AskablePermissions,
     /// Whether the model may choose a login shell.
     pub(crate) login: bool,
     pub(crate) environments: ToolEnvironments,
@@ -115,7 +115,7 @@ impl Tool for ExecCommandTool {
             "exec_command",
             "Runs a script. If it outlasts the wait it goes on, and its session ID for write_stdin is \
              answered.",
-            approval_properties(properties, self.inline_permissions),
+            approval_properties(properties, self.askable),
             &["cmd"],
         )
     }
