@@ -4,6 +4,7 @@ use codex_test_support::{AppServer, HttpReply, Latch, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::hooks;
 use crate::setup::{PROGRAM, experimental_server, numbered, scripted_home};
 
 const MESSAGE: &str = "the queued message";
@@ -87,6 +88,49 @@ async fn message_of_a_thread_without_turns_survives_a_kill() {
 }
 
 /// A server for clients that keep the settings of threads.
+/// A home whose turns wait for a hook before they take their input.
+fn home_with_slow_hook(model: &ModelServer) -> TempDir {
+    let slow = hooks::hook("cat > /dev/null; sleep 600");
+    hooks::home_with(model, &json!({ "UserPromptSubmit": slow }))
+}
+
+#[tokio::test]
+async fn message_of_an_interrupted_turn_that_did_not_take_it_is_queued_again() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = home_with_slow_hook(&model);
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    server.result("thread/queue/add", queued(&thread)).await;
+    let started = server.wait_for("turn/started").await.unwrap();
+    let turn = &started["params"]["turn"]["id"];
+    server
+        .result(
+            "turn/interrupt",
+            json!({ "threadId": thread, "turnId": turn }),
+        )
+        .await;
+    assert_eq!(server.completed_turn().await["status"], "interrupted");
+    let found = in_queue(&mut server, &thread).await + in_turns(&mut server, &thread).await;
+    assert_eq!(found, 1);
+    server.finish().await.unwrap();
+}
+
+#[tokio::test]
+async fn message_of_a_turn_that_ends_with_its_server_before_it_took_it_is_kept() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = home_with_slow_hook(&model);
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    server.result("thread/queue/add", queued(&thread)).await;
+    server.wait_for("turn/started").await.unwrap();
+    server.finish().await.unwrap();
+
+    let mut server = experimental_server(&home).await;
+    let found = in_queue(&mut server, &thread).await + in_turns(&mut server, &thread).await;
+    assert_eq!(found, 1);
+    server.finish().await.unwrap();
+}
+
 async fn newer_server(home: &TempDir) -> AppServer {
     let arguments = ["--newer-clients"];
     let mut server = AppServer::start_with(PROGRAM, home.path(), &arguments).unwrap();

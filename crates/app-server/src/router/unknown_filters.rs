@@ -6,26 +6,53 @@ use serde_json::value::RawValue;
 
 use crate::failure::Failure;
 
-/// Refuses a list of stored things with a member that it does not know. A member that is null asks for nothing.
+/// The members of params that a list does not know, by its method; nothing for other methods.
+macro_rules! unknown_members_by_method {
+    ($method:expr, $params:expr, { $($name:literal: $type:ident,)* }) => {
+        match $method {
+            $($name => unknown_members::<v2::$type>($params),)*
+            _ => return Ok(()),
+        }
+    };
+}
+
+/// Refuses a list or a search with a member that it does not know. A member that is null asks for nothing.
 pub(super) fn check(method: &str, params: Option<&RawValue>) -> Result<(), Failure> {
     let Some(params) = params else {
         return Ok(());
     };
-    let unknown = match method {
-        "thread/list" => unknown_members::<v2::ThreadListParams>(params),
-        "thread/loaded/list" => unknown_members::<v2::ThreadLoadedListParams>(params),
-        "thread/search/stream" => unknown_members::<v2::ThreadSearchParams>(params),
-        "thread/realtime/list" => unknown_members::<v2::ThreadRealtimeListParams>(params),
-        "mcpServerStatus/list" => unknown_members::<v2::ListMcpServerStatusParams>(params),
-        "thread/search" => unknown_members::<v2::ThreadSearchParams>(params),
-        "thread/searchOccurrences" => unknown_members::<v2::ThreadSearchOccurrencesParams>(params),
-        "thread/turns/list" => unknown_members::<v2::ThreadTurnsListParams>(params),
-        "thread/items/list" => unknown_members::<v2::ThreadItemsListParams>(params),
-        "thread/turns/items/list" => unknown_members::<v2::ThreadTurnsItemsListParams>(params),
-        "thread/timeline/list" => unknown_members::<v2::ThreadTimelineListParams>(params),
-        "project/list" => unknown_members::<v2::ProjectListParams>(params),
-        _ => return Ok(()),
-    };
+    let unknown = unknown_members_by_method!(method, params, {
+        "app/list": AppsListParams,
+        "collaborationMode/list": CollaborationModeListParams,
+        "experimentalFeature/list": ExperimentalFeatureListParams,
+        "hooks/list": HooksListParams,
+        "mcpServerStatus/list": ListMcpServerStatusParams,
+        "model/list": ModelListParams,
+        "modelProvider/list": ModelProviderListParams,
+        "permissionProfile/list": PermissionProfileListParams,
+        "plugin/list": PluginListParams,
+        "plugin/search": PluginSearchParams,
+        "plugin/share/list": PluginShareListParams,
+        "project/list": ProjectListParams,
+        "skills/list": SkillsListParams,
+        "thread/attachment/list": ThreadAttachmentListParams,
+        "thread/attachmentOwner/list": ThreadAttachmentOwnerListParams,
+        "thread/backgroundTerminals/list": ThreadBackgroundTerminalsListParams,
+        "thread/checkpoint/list": ThreadCheckpointListParams,
+        "thread/items/list": ThreadItemsListParams,
+        "thread/list": ThreadListParams,
+        "thread/loaded/list": ThreadLoadedListParams,
+        "thread/pin/list": ThreadPinListParams,
+        "thread/queue/list": ThreadQueueListParams,
+        "thread/realtime/list": ThreadRealtimeListParams,
+        "thread/search": ThreadSearchParams,
+        "thread/search/stream": ThreadSearchParams,
+        "thread/searchOccurrences": ThreadSearchOccurrencesParams,
+        "thread/timeline/list": ThreadTimelineListParams,
+        "thread/turns/items/list": ThreadTurnsItemsListParams,
+        "thread/turns/list": ThreadTurnsListParams,
+        "threadSection/list": ThreadSectionListParams,
+    });
     match unknown.first() {
         None => Ok(()),
         Some(name) => Err(Failure::over_limit(format!(

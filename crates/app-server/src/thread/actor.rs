@@ -279,6 +279,11 @@ impl Actor {
             let shown = preview_of_message(message).unwrap_or_default();
             shown.clone_into(&mut self.facts.preview);
         }
+        if let EventMsg::UserMessage(message) = &event.msg
+            && let Some(handed_over) = &mut self.follow_up.handed_over
+        {
+            handed_over.note(message);
+        }
         if let EventMsg::UserMessage(_) = &event.msg
             && let Some(first) = self.first_turn.take()
         {
@@ -305,14 +310,14 @@ impl Actor {
             }
             EventMsg::TurnComplete(complete) => {
                 Box::pin(self.store_settings_of(&complete.turn_id)).await;
-                Box::pin(self.end_handover(&complete.turn_id)).await;
+                Box::pin(self.end_handover(&complete.turn_id, false)).await;
                 self.settle_turn(now, &complete.turn_id, false);
                 self.turn_ended();
             }
             EventMsg::TurnAborted(aborted) => {
                 let turn = aborted.turn_id.clone().unwrap_or_default();
                 Box::pin(self.store_settings_of(&turn)).await;
-                Box::pin(self.end_handover(&turn)).await;
+                Box::pin(self.end_handover(&turn, true)).await;
                 self.settle_turn(now, &turn, true);
                 self.turn_ended();
             }

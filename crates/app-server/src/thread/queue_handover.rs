@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use codex_protocol::{EventMsg, RolloutItem, ThreadId};
+use codex_protocol::{EventMsg, RolloutItem, ThreadId, UserMessageEvent};
 use codex_rollout::{ThreadLock, ThreadLocks, scan};
 use codex_thread_state::{QueueHandover, StateError, ThreadState};
 
@@ -19,7 +19,18 @@ use super::queued_message::QueuedMessage;
 pub(super) struct HandedOver {
     pub(super) entry: String,
     pub(super) turn: String,
+    /// The client's id of the message.
+    pub(super) message: String,
+    /// Whether the turn has told of the message, which the log has then.
+    pub(super) is_recorded: bool,
     pub(super) _lock: ThreadLock,
+}
+
+impl HandedOver {
+    /// Takes notice of a message of the running turn.
+    pub(super) fn note(&mut self, message: &UserMessageEvent) {
+        self.is_recorded |= message.client_id.as_ref() == Some(&self.message);
+    }
 }
 
 /// None if another process holds it.

@@ -87,6 +87,8 @@ impl Actor {
         let handed_over = is_taken.map_err(state_failed)?.then(|| HandedOver {
             entry: queued.id,
             turn: turn.to_owned(),
+            message: message.client_user_message_id.clone(),
+            is_recorded: false,
             _lock: lock,
         });
         Ok(handed_over.map(|handed_over| (handed_over, message)))
@@ -106,12 +108,19 @@ impl Actor {
         self.follow_up.handed_over = Some(handed_over);
     }
 
-    /// A turn has ended. If the log has it, the message is removed from the store.
-    pub(super) async fn end_handover(&mut self, turn: &str) {
+    /// A turn has ended. If the log has its message, that is removed from the store. A turn that was aborted before it took its
+    /// message leaves it to the queue; one that completed without it has refused it.
+    pub(super) async fn end_handover(&mut self, turn: &str, is_aborted: bool) {
         let is_of_turn = |handed_over: &mut HandedOver| handed_over.turn == turn;
         let Some(handed_over) = self.follow_up.handed_over.take_if(is_of_turn) else {
             return;
         };
+        if is_aborted && !handed_over.is_recorded {
+            self.handover_failed(&handed_over);
+            drop(handed_over);
+            self.notify(queue_changed(self.thread.id()));
+            return;
+        }
         match self.thread.synchronise().await {
             Ok(()) => {
                 self.logged(self.state().end_handover(&handed_over.entry, true));
