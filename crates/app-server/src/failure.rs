@@ -48,7 +48,7 @@ impl Failure {
     /// A turn does not start or go on.
     pub(crate) fn of_start(error: StartTurnError) -> Self {
         match error {
-            StartTurnError::Closed => Self::internal(error.to_string()),
+            StartTurnError::Closed(_) => Self::internal(error.to_string()),
             _ => Self::invalid(error.to_string()),
         }
     }

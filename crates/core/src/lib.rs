@@ -70,10 +70,10 @@ pub use mcp::RequiredServersFailed;
 pub use ports::*;
 pub use review::{review_hint, review_text};
 pub use session::{
-    AddPin, AllowDenied, Compact, ContinueTurn, InjectItems, ListPins, ListTerminals, ReadContext,
-    ReadRealtimeInputs, RemovePin, ReplaceMcpServers, RollBack, SetPins, StartRealtime,
-    StartReview, StartTurn, Steer, StopRealtime, StopTerminal, Thread, ThreadCall, Undo,
-    UpdateSettings, unreadable_submission,
+    AddPin, AllowDenied, CallReply, Compact, ContinueTurn, InjectItems, ListPins, ListTerminals,
+    ReadContext, ReadRealtimeInputs, RemovePin, ReplaceMcpServers, RollBack, SetPins,
+    StartRealtime, StartReview, StartTurn, Steer, StopRealtime, StopTerminal, Thread, ThreadCall,
+    Undo, UpdateSettings, unreadable_submission,
 };
 pub use standalone::{StandaloneCommand, StandaloneCommands, StandaloneError};
 pub use stored_thread::{NeededLines, StoredThread, read_compaction};

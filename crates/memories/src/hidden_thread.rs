@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use codex_core::{
-    EventReceiver, NewTurn, SessionConfig, StartError, StartTurnError, StartedThread,
+    EventReceiver, NewTurn, SessionConfig, StartError, StartTurn, StartTurnError, StartedThread,
     ThreadManager, TurnInput,
 };
 use codex_protocol::{EventMsg, UserInput};
@@ -43,7 +43,7 @@ pub(crate) async fn ask(
         ..NewTurn::default()
     };
     let answered = async {
-        thread.start_turn(turn).await?;
+        thread.ask(|reply| StartTurn { turn, reply }).await?;
         answer(events).await
     };
     let answered = tokio::time::timeout(limit, answered).await;

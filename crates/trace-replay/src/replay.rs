@@ -7,8 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use codex_core::{
-    NewTurn, Ports, Processes, ProviderModel, RunningProcess, SessionInput, SpawnedAgent,
-    StartedThread, Thread, ThreadManager,
+    ContinueTurn, InjectItems, NewTurn, Ports, Processes, ProviderModel, RunningProcess,
+    SessionInput, SetPins, SpawnedAgent, StartTurn, StartedThread, Steer, Thread, ThreadManager,
+    UpdateSettings,
 };
 use codex_exec::{Launch, SpawnError};
 use codex_model_client::{ModelCatalog, Provider};
@@ -384,22 +385,31 @@ async fn give(thread: &Thread, input: SessionInput) -> bool {
                 metadata: turn.metadata,
                 may_be_empty: turn.may_be_empty,
             };
-            let _ = thread.start_turn(turn).await;
+            let _ = thread.ask(|reply| StartTurn { turn, reply }).await;
         }
         SessionInput::Steer(input) => {
-            let _ = thread.steer(None, input).await;
+            let steer = Steer {
+                expected: None,
+                input: input.into(),
+            };
+            let _ = thread.call(steer).await;
         }
         SessionInput::Settings(patch) => {
-            let _ = thread.update_settings(*patch).await;
+            let _ = thread.call(UpdateSettings(*patch)).await;
         }
         SessionInput::Context(items) => {
-            return thread.inject(items).await.is_ok();
+            return thread.call(InjectItems(items)).await.is_ok();
         }
         SessionInput::Pins(pins) => {
-            let _ = thread.set_pins(pins).await;
+            let _ = thread.call(SetPins(pins)).await;
         }
         SessionInput::Continue { turn, settings } => {
-            let _ = thread.continue_turn(turn, *settings).await;
+            let continued = thread.ask(|reply| ContinueTurn {
+                turn,
+                settings: *settings,
+                reply,
+            });
+            let _ = continued.await;
         }
     }
     false

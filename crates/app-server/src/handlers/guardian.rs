@@ -5,6 +5,7 @@ use codex_app_server_protocol::v2::{
     ThreadApproveGuardianDeniedActionParams, ThreadApproveGuardianDeniedActionResponse,
     ThreadGuardianReviewParams,
 };
+use codex_core::AllowDenied;
 use codex_protocol::{GuardianAssessmentEvent, GuardianAssessmentStatus};
 
 use super::call::RequestContext;
@@ -24,7 +25,7 @@ pub(super) async fn approve_denied(
     }
     let claimed = engine.claim();
     claimed.map_err(|error| Failure::invalid(error.to_string()))?;
-    let allowed = engine.allow_denied(event).await;
+    let allowed = engine.send(AllowDenied(event)).await;
     allowed.map_err(|error| Failure::internal(error.to_string()))?;
     Ok(ThreadApproveGuardianDeniedActionResponse {})
 }

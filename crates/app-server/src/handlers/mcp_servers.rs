@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_app_server_protocol::{NoParams, ServerNotification, client_method as method, v2};
-use codex_core::Thread;
+use codex_core::{ReplaceMcpServers, Thread};
 use codex_mcp_client::{
     CancelElicitations, McpAuthorization, McpConnector, McpError, McpLoginError, McpLoginOptions,
     McpServerConfig, RunningMcpServer, StartedMcpLogin,
@@ -245,7 +245,7 @@ pub(super) async fn reload_threads(server: &AppServer, settings: &McpSettings) {
     for thread in server.threads() {
         let servers = settings.enabled.clone();
         let change = thread.send(|actor| {
-            let change = actor.thread.set_mcp_servers(servers);
+            let change = actor.thread.send(ReplaceMcpServers(servers));
             change.map(|_| ()).boxed()
         });
         change.await;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{self, RealtimeVoice};
-use codex_core::{RealtimeStart, Thread};
+use codex_core::{ReadRealtimeInputs, RealtimeStart, StartRealtime, StopRealtime, Thread};
 use codex_protocol::Update;
 use codex_realtime::TextRole;
 use serde_json::Value;
@@ -45,7 +45,7 @@ pub(super) async fn start(
         start_instructions: params.realtime_start_instructions,
         end_instructions: params.realtime_end_instructions,
     };
-    thread.start_realtime(start).await?;
+    thread.send(StartRealtime(start)).await?;
     Ok(v2::ThreadRealtimeStartResponse {})
 }
 
@@ -54,7 +54,7 @@ pub(super) async fn append_audio(
     params: v2::ThreadRealtimeAppendAudioParams,
 ) -> Result<v2::ThreadRealtimeAppendAudioResponse, Failure> {
     let thread = realtime_thread(&call, &params.thread_id).await?;
-    let inputs = thread.realtime_inputs().await?;
+    let inputs = thread.call(ReadRealtimeInputs).await?;
     if let Some(inputs) = inputs {
         inputs.audio(params.audio.data);
     }
@@ -67,7 +67,7 @@ pub(super) async fn append_text(
     params: v2::ThreadRealtimeAppendTextParams,
 ) -> Result<v2::ThreadRealtimeAppendTextResponse, Failure> {
     let thread = realtime_thread(&call, &params.thread_id).await?;
-    let inputs = thread.realtime_inputs().await?;
+    let inputs = thread.call(ReadRealtimeInputs).await?;
     let role = match params.role {
         None | Some(v2::ConversationTextRole::User) => TextRole::User,
         Some(v2::ConversationTextRole::Developer) => TextRole::Developer,
@@ -77,7 +77,7 @@ pub(super) async fn append_text(
         && !inputs.text(role, params.text).await
     {
         // The conversation has ended meanwhile. That is reported once more, as without a conversation.
-        thread.realtime_inputs().await?;
+        thread.call(ReadRealtimeInputs).await?;
     }
     Ok(v2::ThreadRealtimeAppendTextResponse {})
 }
@@ -87,7 +87,7 @@ pub(super) async fn stop(
     params: v2::ThreadRealtimeStopParams,
 ) -> Result<v2::ThreadRealtimeStopResponse, Failure> {
     let thread = realtime_thread(&call, &params.thread_id).await?;
-    thread.stop_realtime().await?;
+    thread.send(StopRealtime).await?;
     Ok(v2::ThreadRealtimeStopResponse {})
 }
 

@@ -4,7 +4,7 @@ use codex_app_server_protocol::v2::{
     ThreadCompaction, ThreadCompactionReadParams, ThreadCompactionReadResponse,
     ThreadCompactionRestoreParams, ThreadCompactionRestoreResponse, ThreadDroppedItem,
 };
-use codex_core::{DroppedItem, StoredCompaction, read_compaction};
+use codex_core::{DroppedItem, InjectItems, ReadContext, StoredCompaction, read_compaction};
 
 use super::call::RequestContext;
 use super::paging::page;
@@ -67,7 +67,7 @@ pub(super) async fn restore(
     let wanted: Vec<usize> = params.items.iter().map(|index| *index as usize).collect();
     let restored = found.restored(&wanted);
     let (items, tokens) = restored.map_err(|error| Failure::invalid(error.to_string()))?;
-    let context = engine.context().await;
+    let context = engine.call(ReadContext).await;
     let context = context.map_err(|error| Failure::internal(error.to_string()))?;
     let window = context.window.and_then(|window| u64::try_from(window).ok());
     let used = blocking(move || Ok(context.parts().tokens())).await?;
@@ -82,7 +82,7 @@ pub(super) async fn restore(
     let claimed = engine.claim();
     claimed.map_err(|error| Failure::invalid(error.to_string()))?;
     let count = small(items.len());
-    let taken = engine.inject(items).await;
+    let taken = engine.call(InjectItems(items)).await;
     taken.map_err(|error| Failure::internal(error.to_string()))?;
     flush(&engine).await;
     Ok(ThreadCompactionRestoreResponse {

@@ -4,7 +4,7 @@ use codex_app_server_protocol::v2::{
     ThreadContextPart, ThreadContextPartKind, ThreadContextReadParams, ThreadContextReadResponse,
     ThreadContextTool,
 };
-use codex_core::{ContextPartKind, ContextSnapshot, PartUse};
+use codex_core::{ContextPartKind, ContextSnapshot, PartUse, ReadContext};
 
 use super::call::RequestContext;
 use super::{blocking, engine};
@@ -18,7 +18,7 @@ pub(super) async fn read(
     params: ThreadContextReadParams,
 ) -> Result<ThreadContextReadResponse, Failure> {
     let engine = engine(&server, &params.thread_id).await?;
-    let context = engine.context().await;
+    let context = engine.call(ReadContext).await;
     let context = context.map_err(|error| Failure::internal(error.to_string()))?;
     blocking(move || Ok(response(&context))).await
 }

@@ -12,7 +12,7 @@ use codex_app_server_protocol::v2::{
     ThreadShellCommandResponse, ThreadUnsubscribeParams, ThreadUnsubscribeResponse,
     ThreadUnsubscribeStatus,
 };
-use codex_core::BackgroundTerminal;
+use codex_core::{BackgroundTerminal, ListTerminals, StopTerminal};
 use codex_protocol::Op;
 use futures::FutureExt as _;
 
@@ -101,7 +101,7 @@ pub(super) async fn list_terminals(
     params: ThreadBackgroundTerminalsListParams,
 ) -> Result<ThreadBackgroundTerminalsListResponse, Failure> {
     let engine = engine(&server, &params.thread_id).await?;
-    let running = engine.background_terminals().await?;
+    let running = engine.call(ListTerminals).await?;
     let (page, next_cursor) = page(running, params.cursor.as_deref(), params.limit, "terminals")?;
     let terminal = |one: BackgroundTerminal| ThreadBackgroundTerminal {
         item_id: one.item_id,
@@ -124,7 +124,8 @@ pub(super) async fn stop_terminal(
         let message = format!("invalid background terminal process id: {error}");
         Failure::invalid(message)
     })?;
-    let terminated = engine.stop_terminal(id).await?;
+    let stopped = engine.ask(|reply| StopTerminal { id, reply });
+    let terminated = stopped.await?;
     Ok(ThreadBackgroundTerminalsTerminateResponse { terminated })
 }
 

@@ -9,6 +9,7 @@ use codex_app_server_protocol::v2::{
     ThreadItemsListParams, ThreadItemsListResponse, ThreadItemsReadParams, ThreadItemsReadResponse,
     ThreadTurnsItemsListParams, ThreadTurnsItemsListResponse,
 };
+use codex_core::InjectItems;
 use codex_protocol::ResponseItem;
 
 use super::call::RequestContext;
@@ -89,7 +90,7 @@ pub(super) async fn inject(
     let items = items.collect::<Result<Vec<_>, _>>()?;
     let claimed = engine.claim();
     claimed.map_err(|error| Failure::invalid(error.to_string()))?;
-    let taken = engine.inject(items).await;
+    let taken = engine.call(InjectItems(items)).await;
     taken.map_err(|error| Failure::internal(error.to_string()))?;
     flush(&engine).await;
     store_loaded(&server, &connection, &params.thread_id).await?;

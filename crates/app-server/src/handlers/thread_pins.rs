@@ -6,7 +6,7 @@ use codex_app_server_protocol::v2::{
     ThreadItem, ThreadPin, ThreadPinAddParams, ThreadPinAddResponse, ThreadPinListParams,
     ThreadPinListResponse, ThreadPinRemoveParams, ThreadPinRemoveResponse,
 };
-use codex_core::PinError;
+use codex_core::{AddPin, ListPins, PinError, RemovePin};
 use serde_json::Value;
 
 use super::call::RequestContext;
@@ -34,7 +34,10 @@ pub(super) async fn add(
             return Err(Failure::invalid(message));
         }
     };
-    let pin = engine.pin(text, item_id).await.map_err(failure)?;
+    let pin = engine
+        .call(AddPin { text, item_id })
+        .await
+        .map_err(failure)?;
     flush(&engine).await;
     store_loaded(&server, &connection, &params.thread_id).await?;
     Ok(ThreadPinAddResponse { pin: shown(pin) })
@@ -45,7 +48,7 @@ pub(super) async fn list(
     params: ThreadPinListParams,
 ) -> Result<ThreadPinListResponse, Failure> {
     let engine = engine(&server, &params.thread_id).await?;
-    let pins = engine.pins().await;
+    let pins = engine.call(ListPins).await;
     let pins = pins.map_err(|error| Failure::internal(error.to_string()))?;
     Ok(ThreadPinListResponse {
         data: pins.into_iter().map(shown).collect(),
@@ -58,14 +61,15 @@ pub(super) async fn remove(
 ) -> Result<ThreadPinRemoveResponse, Failure> {
     input_thread(&server, &params.thread_id)?;
     let engine = engine(&server, &params.thread_id).await?;
-    engine.unpin(params.pin_id).await.map_err(failure)?;
+    let removed = engine.call(RemovePin { id: params.pin_id }).await;
+    removed.map_err(failure)?;
     flush(&engine).await;
     Ok(ThreadPinRemoveResponse {})
 }
 
 fn failure(error: PinError) -> Failure {
     match error {
-        PinError::Closed => Failure::internal(error.to_string()),
+        PinError::Closed(_) => Failure::internal(error.to_string()),
         _ => Failure::invalid(error.to_string()),
     }
 }

@@ -9,7 +9,7 @@ use codex_app_server_protocol::v2::{
     ThreadPrepareApprovedPlanParams, ThreadPrepareApprovedPlanResponse, ThreadSampleCancelParams,
     ThreadSampleCancelResponse, ThreadSampleParams, ThreadSampleResponse,
 };
-use codex_core::Sample;
+use codex_core::{InjectItems, Sample, SampleRequest};
 use codex_protocol::{ContentItem, ResponseItem};
 
 use super::call::{EarlyReply, RequestContext};
@@ -48,7 +48,11 @@ pub(super) async fn sample(
     let engine = thread.engine().await.map_err(|_| missing())?;
     Ok(EarlyReply::sent_by(move |reply| async move {
         let cancel = reply.id().map(|id| connection.samples().register(id));
-        let asked = engine.sample(params.prompt, params.effort);
+        let asked = engine.ask(|reply| SampleRequest {
+            prompt: params.prompt,
+            effort: params.effort,
+            reply,
+        });
         let answer = match &cancel {
             Some(cancel) => cancel.token().run_until_cancelled(asked).await,
             None => Some(asked.await),
@@ -125,7 +129,7 @@ pub(super) async fn prepare_plan(
     };
     let claimed = engine.claim();
     claimed.map_err(|error| Failure::invalid(error.to_string()))?;
-    let added = engine.inject(vec![item]).await;
+    let added = engine.call(InjectItems(vec![item])).await;
     added.map_err(|error| Failure::internal(error.to_string()))?;
     flush(&engine).await;
     Ok(ThreadPrepareApprovedPlanResponse {

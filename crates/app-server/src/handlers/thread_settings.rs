@@ -4,7 +4,7 @@ use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     ThreadSettingsUpdateParams, ThreadSettingsUpdateResponse, TurnStartParams,
 };
-use codex_core::SettingsError;
+use codex_core::{SettingsError, UpdateSettings};
 use codex_protocol::{ServiceTier, ThreadSettingsPatch, Update};
 use futures::FutureExt as _;
 
@@ -44,7 +44,10 @@ async fn change(
         Ok(ThreadSettingsPatch { limits, ..patch })
     });
     let updated = match patch {
-        Ok(patch) => actor.thread.update_settings(patch).await.map_err(refused),
+        Ok(patch) => {
+            let updated = actor.thread.call(UpdateSettings(patch)).await;
+            updated.map_err(refused)
+        }
         Err(failure) => Err(failure),
     };
     let after = match updated {
@@ -66,6 +69,6 @@ fn refused(error: SettingsError) -> Failure {
     match error {
         SettingsError::Forbidden(reason) => Failure::invalid(reason.0),
         SettingsError::UnnamedCwd(_) => Failure::invalid(error.to_string()),
-        SettingsError::Closed => Failure::internal(error.to_string()),
+        SettingsError::Closed(_) => Failure::internal(error.to_string()),
     }
 }

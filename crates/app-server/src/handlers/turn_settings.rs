@@ -42,7 +42,7 @@ pub(super) async fn update(
             })
         }),
     };
-    let applies = thread.change_turn(patch).await;
+    let applies = thread.call(patch).await;
     let applies = applies.map_err(|error| Failure::invalid(error.to_string()))?;
     let status = if applies {
         TurnSettingsUpdateStatus::Applied

@@ -2,7 +2,7 @@
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{TurnSteerParams, TurnSteerResponse};
-use codex_core::{SteerError, TaskKind, TurnInput};
+use codex_core::{Steer, SteerError, TaskKind, TurnInput};
 use codex_protocol::{CodexErrorInfo, NonSteerableTurnKind};
 use futures::FutureExt as _;
 use serde_json::json;
@@ -33,15 +33,15 @@ async fn add_input(
     actor: &mut Actor,
     params: TurnSteerParams,
 ) -> Result<TurnSteerResponse, Failure> {
-    let said = TurnInput {
+    let input = TurnInput {
         items: params.input.into_iter().map(engine_input).collect(),
         client_id: params.client_user_message_id,
         ..TurnInput::default()
     };
     let expected = Some(params.expected_turn_id);
-    let steered = actor.thread.steer(expected, said).await;
+    let steered = actor.thread.call(Steer { expected, input }).await;
     let turn_id = steered.map_err(|error| match error {
-        SteerError::Closed => Failure::internal(error.to_string()),
+        SteerError::Closed(_) => Failure::internal(error.to_string()),
         SteerError::NotSteerable(kind) => not_steerable(&error, kind),
         _ => Failure::invalid(error.to_string()),
     })?;

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{
-    DeprecationNoticeNotification, EnvironmentConnectionNotification,
-    ThreadCheckpointRestoreResponse, ThreadClosedNotification, ThreadStatus,
-    ThreadStatusChangedNotification, TurnInterruptResponse,
+    DeprecationNoticeNotification, EnvironmentConnectionNotification, ThreadClosedNotification,
+    ThreadStatus, ThreadStatusChangedNotification, TurnInterruptResponse,
 };
 use codex_app_server_protocol::{ServerNotification, ServerRequest, client_method as method};
 use codex_core::{EventReceiver, SpawnedAgent, ThreadManager};
@@ -17,6 +16,7 @@ use tokio::sync::{broadcast, mpsc};
 
 use super::additional_context::AdditionalContext;
 use super::follow_up::FollowUp;
+use super::pending_rollback::{PendingRollback, end_of_first};
 use super::status::Activity;
 use super::subscribers::Subscribers;
 use super::unload_time::Unloading;
@@ -38,26 +38,6 @@ pub(super) struct OpenQuestion {
     pub(super) asked: BTreeSet<ConnectionId>,
 }
 
-/// A revert that the engine has not completed yet.
-#[derive(Debug)]
-pub(super) struct Revert {
-    pub(super) submission: String,
-    /// The ids of the removed turns.
-    pub(super) removed: Vec<String>,
-    pub(super) reply: RevertReply,
-}
-
-/// Who waits for a revert.
-#[derive(Debug)]
-pub(super) enum RevertReply {
-    Revert(Responder<method::ThreadRevert>),
-    /// Files went back already.
-    Restore {
-        reply: Responder<method::ThreadCheckpointRestore>,
-        restored: Box<ThreadCheckpointRestoreResponse>,
-    },
-}
-
 /// The actor of a loaded thread.
 #[derive(Debug)]
 pub(crate) struct Actor {
@@ -74,8 +54,8 @@ pub(crate) struct Actor {
     pub(super) pending: BTreeMap<i64, OpenQuestion>,
     pub(crate) interrupts: Vec<Responder<method::TurnInterrupt>>,
     pub(super) mcp_servers: McpServers,
-    pub(super) rollback: Option<(String, Responder<method::ThreadRollback>)>,
-    pub(super) revert: Option<Revert>,
+    /// Turns that the engine takes back, in the order in which it was asked.
+    pub(super) rollbacks: VecDeque<PendingRollback>,
     /// A revert that waits for the end of the running turn: the first turn to remove, and the reply.
     pub(super) revert_after_turn: Option<(String, Responder<method::ThreadRevert>)>,
     pub(super) follow_up: FollowUp,
@@ -132,8 +112,7 @@ impl Actor {
             pending: BTreeMap::new(),
             interrupts: Vec::new(),
             mcp_servers: McpServers::default(),
-            rollback: None,
-            revert: None,
+            rollbacks: VecDeque::new(),
             revert_after_turn: None,
             follow_up: FollowUp::default(),
             first_turn: None,
@@ -173,14 +152,20 @@ impl Actor {
         let mut batch = Vec::new();
         let mut waiting = VecDeque::new();
         let mut is_open = true;
+        let mut rollback_end = None;
         loop {
             // A connection that is lost is told before what it ended.
             while let Ok(change) = self.connection_changes.try_recv() {
                 self.notify_connection(change);
             }
             self.handle_events(&mut waiting).await;
-            if waiting.is_empty() && !is_open {
-                break;
+            if waiting.is_empty() {
+                if let Some(end) = rollback_end.take() {
+                    Box::pin(self.rollback_ended(end)).await;
+                }
+                if !is_open {
+                    break;
+                }
             }
             tokio::select! {
                 open = self.events.next_batch(&mut batch), if waiting.is_empty() => {
@@ -192,6 +177,13 @@ impl Actor {
                 () = self.unloading.due() => self.close(),
                 Ok(change) = self.connection_changes.recv() => self.notify_connection(change),
                 Some(agent) = self.agents_to_load.recv() => self.take_agent(*agent),
+                end = end_of_first(&mut self.rollbacks), if rollback_end.is_none() => {
+                    rollback_end = Some(end);
+                    // What happened before its end comes before its reply.
+                    self.events.take_queued(&mut batch);
+                    self.take_agents();
+                    waiting.extend(batch.drain(..));
+                }
                 Some(call) = self.mailbox.recv() => {
                     if waiting.is_empty() {
                         // What happened before the call comes before its reply.
@@ -324,10 +316,6 @@ impl Actor {
             EventMsg::ExecApprovalWithdrawn(withdrawn) => {
                 self.withdraw_question(&withdrawn.call_id);
             }
-            EventMsg::Error(error) => {
-                self.rollback_refused(&event.id, &error.message);
-                self.revert_refused(&event.id, &error.message).await;
-            }
             EventMsg::AgentMessage(message) => {
                 if let Some(citation) = &message.memory_citation {
                     self.note_memory_uses(citation.rollout_ids.clone());
@@ -349,8 +337,6 @@ impl Actor {
         }
         if let EventMsg::ThreadRolledBack(_) = event.msg {
             self.unfinished = None;
-            Box::pin(self.rolled_back(&event.id)).await;
-            Box::pin(self.reverted(&event.id)).await;
         }
         if self.turn.is_none() {
             if self.revert_after_turn.is_some() {

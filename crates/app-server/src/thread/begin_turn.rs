@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol::v2::TurnStartParams;
-use codex_core::{NewTurn, ToolOutput, TurnInput};
+use codex_core::{NewTurn, StartTurn, ToolOutput, TurnInput};
 
 use super::{Actor, RequestedPlace};
 use crate::failure::Failure;
@@ -48,8 +48,8 @@ impl Actor {
             ),
             may_be_empty: true,
         };
-        let started = self.thread.start_turn(turn).await;
-        let id = started.map_err(Failure::of_start)?;
+        let started = self.thread.ask(|reply| StartTurn { turn, reply });
+        let id = started.await.map_err(Failure::of_start)?;
         self.turn.get_or_insert_with(|| id.clone());
         self.take_place(place);
         Ok(id)

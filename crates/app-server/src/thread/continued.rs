@@ -98,11 +98,12 @@ impl Actor {
     pub(crate) async fn continue_unfinished(&mut self, turn: &str) -> Result<(), Failure> {
         let unfinished = self.unfinished.as_ref();
         let settings = unfinished.map(|one| one.settings.clone());
-        let continued = self
-            .thread
-            .continue_turn(turn.to_owned(), settings.unwrap_or_default())
-            .await;
-        continued.map_err(Failure::of_start)?;
+        let continued = self.thread.ask(|reply| codex_core::ContinueTurn {
+            turn: turn.to_owned(),
+            settings: settings.unwrap_or_default(),
+            reply,
+        });
+        continued.await.map_err(Failure::of_start)?;
         self.turn.get_or_insert_with(|| turn.to_owned());
         self.unfinished = None;
         Ok(())

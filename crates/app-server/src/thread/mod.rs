@@ -20,6 +20,7 @@ mod notify;
 mod opened_usage;
 mod ordinals;
 mod outline;
+mod pending_rollback;
 mod questions;
 mod queue_changed;
 mod queue_handover;

@@ -8,10 +8,12 @@ use codex_app_server_protocol::v2::{
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_checkpoints::{OnConflict, RestoreReport, RestoreRequest};
+use codex_core::InjectItems;
 use codex_protocol::{ContentItem, ResponseItem};
 
-use super::actor::{Actor, RevertReply};
+use super::actor::Actor;
 use super::checkpoints::{checkpoint_failure, request_of, response_of};
+use super::pending_rollback::RevertReply;
 use crate::blocking::blocking;
 use crate::connection::Responder;
 use crate::failure::Failure;
@@ -26,7 +28,7 @@ impl Actor {
         params: ThreadCheckpointRestoreParams,
         reply: Responder<method::ThreadCheckpointRestore>,
     ) {
-        if self.turn.is_some() || self.revert.is_some() {
+        if self.turn.is_some() || self.is_reverting() {
             let message = "a turn is running; interrupt it before a checkpoint is restored";
             return reply.refuse(Failure::invalid(message));
         }
@@ -155,7 +157,8 @@ impl Actor {
             phase: None,
             id: None,
         };
-        if self.thread.inject(vec![item]).await.is_err() {
+        let added = self.thread.call(InjectItems(vec![item])).await;
+        if added.is_err() {
             tracing::warn!("a closed thread is not told of restored files");
         }
     }

@@ -8,13 +8,15 @@ use codex_app_server_protocol::v2::{
     ThreadReadStateChangedNotification, ThreadRevertResponse, ThreadRevertedNotification,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
+use codex_core::UpdateSettings;
 use codex_protocol::{
     EventMsg, Op, RolloutItem, ServiceTier, ThreadSettingsPatch, TokenUsageInfo, Update,
 };
 use codex_rollout::{RolloutChain, scan_segment};
 
-use super::actor::{Actor, Revert, RevertReply};
+use super::actor::Actor;
 use super::facts::stored_thread;
+use super::pending_rollback::{PendingRollback, RevertReply, RollbackCaller};
 use super::stored::cursors::newest_cursors;
 use super::stored::record::add_metadata;
 use crate::blocking::blocking;
@@ -29,7 +31,7 @@ impl Actor {
             let message = "thread/revert only supports paginated threads";
             return reply.refuse(Failure::invalid(message));
         }
-        if self.revert.is_some() || self.revert_after_turn.is_some() {
+        if self.is_reverting() || self.revert_after_turn.is_some() {
             let message = "the thread is being reverted already";
             return reply.refuse(Failure::invalid(message));
         }
@@ -68,22 +70,18 @@ impl Actor {
             Err(failure) => return Err((reply, failure)),
         };
         let num_turns = u32::try_from(removed.len()).unwrap_or(u32::MAX);
-        let op = Op::ThreadRollback {
-            num_turns,
-            first_turn_id: Some(before.to_owned()),
-            token_usage,
-        };
-        match self.thread.submit(op).await {
-            Ok(submission) => {
-                self.revert = Some(Revert {
-                    submission,
-                    removed,
-                    reply,
-                });
-                Ok(())
-            }
-            Err(error) => Err((reply, Failure::internal(error.to_string()))),
-        }
+        let first = Some(before.to_owned());
+        let caller = RollbackCaller::Revert { removed, reply };
+        self.begin_rollback(num_turns, first, token_usage, caller)
+            .await;
+        Ok(())
+    }
+
+    /// Whether the engine takes turns back for a revert.
+    pub(super) fn is_reverting(&self) -> bool {
+        let is_revert =
+            |pending: &PendingRollback| matches!(pending.caller, RollbackCaller::Revert { .. });
+        self.rollbacks.iter().any(is_revert)
     }
 
     /// Refuses a revert. Files that went back already are taken back.
@@ -121,19 +119,8 @@ impl Actor {
         found.await?.ok_or_else(missing)
     }
 
-    /// The engine refused the revert with this error.
-    pub(super) async fn revert_refused(&mut self, id: &str, message: &str) {
-        if let Some(revert) = self.revert.take_if(|revert| revert.submission == id) {
-            self.refuse_revert(revert.reply, Failure::invalid(message))
-                .await;
-        }
-    }
-
-    pub(super) async fn reverted(&mut self, id: &str) {
-        let Some(revert) = self.revert.take_if(|revert| revert.submission == id) else {
-            return;
-        };
-        match revert.reply {
+    pub(super) async fn reverted(&mut self, removed: &[String], reply: RevertReply) {
+        match reply {
             RevertReply::Revert(reply) => {
                 self.keep_settings().await;
                 self.answer_revert(reply).await;
@@ -142,7 +129,7 @@ impl Actor {
         }
         let thread_id = self.thread.id().to_string();
         let state = self.server.state();
-        match state.forget_unread_turns(&thread_id, &revert.removed) {
+        match state.forget_unread_turns(&thread_id, removed) {
             Ok(None) => {}
             Ok(Some(state)) => self.notify(ServerNotification::ThreadReadStateChanged(
                 ThreadReadStateChangedNotification {
@@ -166,7 +153,7 @@ impl Actor {
             },
             ..ThreadSettingsPatch::default()
         };
-        match self.thread.update_settings(patch).await {
+        match self.thread.call(UpdateSettings(patch)).await {
             Ok(settings) => self.store_settings(&settings).await,
             Err(error) => tracing::warn!(%error, "the settings of a reverted thread are not kept"),
         }

@@ -2,8 +2,9 @@
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{ReviewStartResponse, ThreadItem, Turn, UserInput};
-use codex_core::review_hint;
-use codex_protocol::{Op, ReviewRequest, ReviewTarget, Submission};
+use codex_core::{StartReview, review_hint};
+use codex_protocol::{ReviewRequest, ReviewTarget};
+use tokio::sync::oneshot;
 
 use super::accepted_turn;
 use super::actor::Actor;
@@ -34,12 +35,14 @@ impl Actor {
         let hint = review_hint(&review_request);
         review_request.user_facing_hint = Some(hint.clone());
         let id = uuid::Uuid::now_v7().to_string();
-        let submission = Submission {
+        // Its end comes with the events of the turn.
+        let (reply_at_end, _) = oneshot::channel();
+        let start = StartReview {
             id: id.clone(),
-            op: Op::Review { review_request },
-            trace: None,
+            request: review_request,
+            reply: reply_at_end,
         };
-        if let Err(closed) = self.thread.submit_as(submission).await {
+        if let Err(closed) = self.thread.send(start).await {
             return reply.refuse(Failure::internal(closed.to_string()));
         }
         self.turn.get_or_insert_with(|| id.clone());

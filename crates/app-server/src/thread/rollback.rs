@@ -5,11 +5,14 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::ThreadRollbackResponse;
-use codex_protocol::Op;
+use codex_core::{OperationError, OperationResult, RollBack};
+use codex_protocol::TokenUsageInfo;
+use tokio::sync::oneshot;
 
 use super::StoredHistory;
 use super::actor::Actor;
 use super::facts::stored_thread;
+use super::pending_rollback::{PendingRollback, RollbackCaller};
 use super::stored::load::load;
 use super::stored::record::add_metadata;
 use crate::blocking::blocking;
@@ -23,18 +26,55 @@ impl Actor {
         num_turns: u32,
         reply: Responder<method::ThreadRollback>,
     ) {
-        if self.rollback.is_some() {
+        let is_rollback =
+            |pending: &PendingRollback| matches!(pending.caller, RollbackCaller::Rollback(_));
+        if self.rollbacks.iter().any(is_rollback) {
             let message = "rollback already in progress for this thread";
             return reply.refuse(Failure::invalid(message));
         }
-        let op = Op::ThreadRollback {
+        let first = self.last_turn(num_turns).await;
+        let caller = RollbackCaller::Rollback(reply);
+        self.begin_rollback(num_turns, first, None, caller).await;
+    }
+
+    /// Asks the engine to take turns back. Its end comes with [`Actor::rollback_ended`].
+    pub(super) async fn begin_rollback(
+        &mut self,
+        num_turns: u32,
+        first_turn_id: Option<String>,
+        token_usage: Option<Box<TokenUsageInfo>>,
+        caller: RollbackCaller,
+    ) {
+        let (reply, end) = oneshot::channel();
+        let call = RollBack {
             num_turns,
-            first_turn_id: self.last_turn(num_turns).await,
-            token_usage: None,
+            first_turn_id,
+            token_usage,
+            reply,
         };
-        match self.thread.submit(op).await {
-            Ok(id) => self.rollback = Some((id, reply)),
-            Err(error) => reply.refuse(Failure::internal(error.to_string())),
+        // A closed engine drops the call, which is its end then.
+        let _ = self.thread.send(call).await;
+        self.rollbacks.push_back(PendingRollback { end, caller });
+    }
+
+    /// The engine has carried out or refused the rollback that it was asked for first. All events before are handled.
+    pub(super) async fn rollback_ended(&mut self, end: OperationResult) {
+        let Some(PendingRollback { caller, .. }) = self.rollbacks.pop_front() else {
+            return;
+        };
+        let failure = end.err().map(|error| match error {
+            OperationError::Closed(_) => Failure::internal(error.to_string()),
+            _ => Failure::invalid(error.to_string()),
+        });
+        match (caller, failure) {
+            (RollbackCaller::Rollback(reply), None) => self.answer_rollback(reply).await,
+            (RollbackCaller::Rollback(reply), Some(failure)) => reply.refuse(failure),
+            (RollbackCaller::Revert { removed, reply }, None) => {
+                self.reverted(&removed, reply).await;
+            }
+            (RollbackCaller::Revert { reply, .. }, Some(failure)) => {
+                self.refuse_revert(reply, failure).await;
+            }
         }
     }
 
@@ -55,17 +95,7 @@ impl Actor {
         found.await.ok().flatten()
     }
 
-    /// The engine refused the rollback with this error.
-    pub(super) fn rollback_refused(&mut self, id: &str, message: &str) {
-        if let Some((_, reply)) = self.rollback.take_if(|(submission, _)| submission == id) {
-            reply.refuse(Failure::invalid(message));
-        }
-    }
-
-    pub(super) async fn rolled_back(&mut self, id: &str) {
-        let Some((_, reply)) = self.rollback.take_if(|(submission, _)| submission == id) else {
-            return;
-        };
+    async fn answer_rollback(&self, reply: Responder<method::ThreadRollback>) {
         match self
             .read_file(reply.connection().dialect().stored_form())
             .await

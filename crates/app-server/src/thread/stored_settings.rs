@@ -1,6 +1,7 @@
 //! The settings of a thread in its file: written when they change for clients that keep them, and taken over from there.
 
 use codex_app_server_protocol::v2::{ThreadForkParams, ThreadResumeParams};
+use codex_core::UpdateSettings;
 use codex_protocol::{ThreadSettings, ThreadSettingsPatch, Update};
 use codex_rollout::LineKind;
 use jiff::Timestamp;
@@ -96,7 +97,7 @@ impl Actor {
     }
 
     async fn take_over(&self, patch: ThreadSettingsPatch) {
-        if let Err(error) = self.thread.update_settings(patch).await {
+        if let Err(error) = self.thread.call(UpdateSettings(patch)).await {
             tracing::warn!(%error, "the settings of a thread are not allowed any more");
         }
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::ThreadReadStateChangedNotification;
-use codex_core::{NewTurn, TurnInput};
+use codex_core::{NewTurn, StartTurn, TurnInput};
 use codex_protocol::ModeKind;
 use codex_thread_state::{Goal, GoalStatus, ThreadState};
 
@@ -111,7 +111,8 @@ impl Actor {
             },
             ..NewTurn::default()
         };
-        match self.thread.start_turn(turn).await {
+        let started = self.thread.ask(|reply| StartTurn { turn, reply });
+        match started.await {
             Ok(id) => {
                 self.follow_up.is_for_goal = true;
                 self.turn.get_or_insert(id);

@@ -82,14 +82,14 @@ impl SessionActor {
 #[derive(Debug)]
 pub struct AllowDenied(
     /// The event of the denial.
-    pub Box<GuardianAssessmentEvent>,
+    pub GuardianAssessmentEvent,
 );
 
 impl ThreadCall for AllowDenied {
     type Reply = ();
 
     async fn run(self, session: &mut SessionActor) {
-        let event = self.0;
+        let Self(event) = self;
         if let Some(reviews) = &mut session.reviews {
             reviews.allow(&event.turn_id, &event.id);
         }

@@ -30,6 +30,18 @@ pub trait ThreadCall: Send + 'static {
     fn run(self, session: &mut SessionActor) -> impl Future<Output = Self::Reply> + Send;
 }
 
+/// What a caller gets who waits.
+pub trait CallReply: Send + 'static {
+    /// The session has ended instead.
+    fn closed() -> Self;
+}
+
+impl<T: Send + 'static, E: From<ThreadClosed> + Send + 'static> CallReply for Result<T, E> {
+    fn closed() -> Self {
+        Err(ThreadClosed.into())
+    }
+}
+
 /// A call of any kind in the queue.
 pub(crate) trait QueuedCall: Send {
     fn observed(&self) -> Option<SessionInput>;
@@ -38,20 +50,24 @@ pub(crate) trait QueuedCall: Send {
     fn run<'a>(self: Box<Self>, session: &'a mut SessionActor) -> BoxFuture<'a, ()>;
 }
 
-struct AwaitedCall<C: ThreadCall> {
+struct WaitingCall<C: ThreadCall> {
     call: C,
-    reply: oneshot::Sender<C::Reply>,
+    /// None if nobody waits.
+    reply: Option<oneshot::Sender<C::Reply>>,
 }
 
-impl<C: ThreadCall> QueuedCall for AwaitedCall<C> {
+impl<C: ThreadCall> QueuedCall for WaitingCall<C> {
     fn observed(&self) -> Option<SessionInput> {
         self.call.observed()
     }
 
     fn run<'a>(self: Box<Self>, session: &'a mut SessionActor) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            // If the caller does not wait any more, nobody takes the reply.
-            let _ = self.reply.send(self.call.run(session).await);
+            let reply = self.call.run(session).await;
+            if let Some(caller) = self.reply {
+                // If the caller does not wait any more, nobody takes it.
+                let _ = caller.send(reply);
+            }
         })
     }
 }
@@ -71,31 +87,44 @@ impl CallQueue {
     }
 
     /// Waits for room in the queue, and then for the reply.
-    pub(crate) async fn call<C: ThreadCall>(&self, call: C) -> Result<C::Reply, ThreadClosed> {
-        let (call, reply) = awaited(call);
-        self.0.send(call).await.map_err(|_| ThreadClosed)?;
-        reply.await.map_err(|_| ThreadClosed)
+    pub(crate) async fn call<C: ThreadCall<Reply: CallReply>>(&self, call: C) -> C::Reply {
+        let (reply, answer) = oneshot::channel();
+        if self.put(call, Some(reply)).await.is_err() {
+            return CallReply::closed();
+        }
+        answer.await.unwrap_or_else(|_| CallReply::closed())
     }
 
     /// The same for a call that replies itself.
-    pub(crate) async fn ask<C: ThreadCall<Reply = ()>, R>(
+    pub(crate) async fn ask<C: ThreadCall, R: CallReply>(
         &self,
         call: impl FnOnce(oneshot::Sender<R>) -> C,
-    ) -> Result<R, ThreadClosed> {
+    ) -> R {
         let (reply, answer) = oneshot::channel();
-        self.send(call(reply)).await?;
-        answer.await.map_err(|_| ThreadClosed)
+        if self.send(call(reply)).await.is_err() {
+            return CallReply::closed();
+        }
+        answer.await.unwrap_or_else(|_| CallReply::closed())
     }
 
     /// Waits for room in the queue alone.
     pub(crate) async fn send(&self, call: impl ThreadCall) -> Result<(), ThreadClosed> {
-        let sent = self.0.send(awaited(call).0).await;
-        sent.map_err(|_| ThreadClosed)
+        self.put(call, None).await
+    }
+
+    async fn put<C: ThreadCall>(
+        &self,
+        call: C,
+        reply: Option<oneshot::Sender<C::Reply>>,
+    ) -> Result<(), ThreadClosed> {
+        let call = Box::new(WaitingCall { call, reply });
+        self.0.send(call).await.map_err(|_| ThreadClosed)
     }
 
     /// Waits for nothing. Returns false if the queue is full or the session has ended.
-    pub(crate) fn try_send(&self, call: impl ThreadCall) -> bool {
-        self.0.try_send(awaited(call).0).is_ok()
+    pub(crate) fn try_send<C: ThreadCall>(&self, call: C) -> bool {
+        let call = Box::new(WaitingCall { call, reply: None });
+        self.0.try_send(call).is_ok()
     }
 
     /// The same queue for one kind of requests of what stands below the session.
@@ -120,11 +149,6 @@ impl CallQueue {
     pub(crate) fn downgrade(&self) -> WeakCallQueue {
         WeakCallQueue(self.0.downgrade())
     }
-}
-
-fn awaited<C: ThreadCall>(call: C) -> (Box<dyn QueuedCall>, oneshot::Receiver<C::Reply>) {
-    let (reply, answer) = oneshot::channel();
-    (Box::new(AwaitedCall { call, reply }), answer)
 }
 
 /// The queue of a session, for what runs in the session itself.

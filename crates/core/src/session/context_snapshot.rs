@@ -4,6 +4,7 @@ use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::state::TurnOverrides;
 use crate::history::{ContextSnapshot, Conversation};
+use crate::thread::ThreadClosed;
 use crate::turn::TurnScope;
 
 /// Replies what the context of the model is made of: while a turn runs, as of its last request.
@@ -11,16 +12,16 @@ use crate::turn::TurnScope;
 pub struct ReadContext;
 
 impl ThreadCall for ReadContext {
-    type Reply = Option<ContextSnapshot>;
+    type Reply = Result<ContextSnapshot, ThreadClosed>;
 
     async fn run(self, session: &mut SessionActor) -> Self::Reply {
         if session.running().is_some() {
-            return session.context.last_request.lock().clone();
+            let last = session.context.last_request.lock().clone();
+            return last.ok_or(ThreadClosed);
         }
         let scope = session.new_turn("", TurnOverrides::default());
-        session
-            .idle()
-            .map(|conversation| snapshot_of(&scope, conversation))
+        let conversation = session.idle().ok_or(ThreadClosed)?;
+        Ok(snapshot_of(&scope, conversation))
     }
 }
 

@@ -18,7 +18,7 @@ pub struct ContinueTurn {
     /// The turn.
     pub turn: String,
     /// What differs from the settings that it had.
-    pub settings: Box<ThreadSettingsPatch>,
+    pub settings: ThreadSettingsPatch,
     /// Gets whether it is continued.
     pub reply: oneshot::Sender<Result<(), StartTurnError>>,
 }
@@ -29,7 +29,7 @@ impl ThreadCall for ContinueTurn {
     fn observed(&self) -> Option<SessionInput> {
         Some(SessionInput::Continue {
             turn: self.turn.clone(),
-            settings: self.settings.clone(),
+            settings: Box::new(self.settings.clone()),
         })
     }
 
@@ -45,7 +45,7 @@ impl SessionActor {
             settings,
             reply,
         } = call;
-        let scope = match self.scope_of_unfinished(&turn, *settings) {
+        let scope = match self.scope_of_unfinished(&turn, settings) {
             Ok(scope) => scope,
             Err(error) => return drop(reply.send(Err(error))),
         };

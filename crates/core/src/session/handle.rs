@@ -4,41 +4,22 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codex_protocol::{
-    AgentStatus, CodexErrorInfo, ErrorEvent, Event, EventMsg, GuardianAssessmentEvent, Op,
-    ReasoningEffort, ResponseItem, Submission, ThreadId, ThreadPin, ThreadSettings,
-    ThreadSettingsPatch,
+    AgentStatus, CodexErrorInfo, ErrorEvent, Event, EventMsg, Op, Submission, ThreadId,
+    ThreadSettings,
 };
-use codex_realtime::ConversationInputs;
 use codex_rollout::{ClaimError, RolloutWriteError};
-use futures::FutureExt;
 use futures::future::BoxFuture;
+use futures::{FutureExt, TryFutureExt};
 use tokio::sync::{oneshot, watch};
 
-use super::approval_review::AllowDenied;
-use super::call::{CallQueue, ThreadCall};
-use super::context_snapshot::ReadContext;
-use super::continued::ContinueTurn;
-use super::mcp_servers::ReplaceMcpServers;
-use super::notices::InjectItems;
+use super::call::{CallQueue, CallReply, ThreadCall};
 use super::operations::Submit;
-use super::pins::{AddPin, ListPins, RemovePin, SetPins};
-use super::realtime::{ReadRealtimeInputs, StartRealtime, StopRealtime};
-use super::settings::UpdateSettings;
 use super::start_turn::StartTurn;
-use super::steer::Steer;
 use super::team::TakeMail;
-use super::terminals::{ListTerminals, StopTerminal};
-use crate::config::{McpServer, RealtimeStart};
 use crate::events::Emitter;
-use crate::history::ContextSnapshot;
-use crate::input::TurnInput;
 use crate::mcp::{McpServers, RequiredServersFailed};
 use crate::ports::Ids;
-use crate::thread::{
-    AgentSession, BackgroundTerminal, McpServerUnavailable, NewTurn, PinError, Sample, SampleError,
-    SampleRequest, SessionEnd, SettingsError, StartTurnError, SteerError, ThreadClosed,
-    TurnSettingsError, TurnSettingsPatch,
-};
+use crate::thread::{AgentSession, McpServerUnavailable, NewTurn, SessionEnd, ThreadClosed};
 use crate::timeout_pauses::TimeoutPauses;
 
 /// The handle of a thread. Cheap to clone.
@@ -139,22 +120,16 @@ impl Thread {
         self.send(Submit(submission)).await
     }
 
-    /// Asks the session for something; waits while the queue is full.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn call<C: ThreadCall>(&self, call: C) -> Result<C::Reply, ThreadClosed> {
+    /// Asks the session for something; waits while the queue is full. The reply says if the thread is closed.
+    pub async fn call<C: ThreadCall<Reply: CallReply>>(&self, call: C) -> C::Reply {
         self.calls.call(call).await
     }
 
     /// The same for a call that replies through a sender in itself.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn ask<C: ThreadCall<Reply = ()>, R>(
+    pub async fn ask<C: ThreadCall, R: CallReply>(
         &self,
         call: impl FnOnce(oneshot::Sender<R>) -> C,
-    ) -> Result<R, ThreadClosed> {
+    ) -> R {
         self.calls.ask(call).await
     }
 
@@ -190,135 +165,10 @@ impl Thread {
         self.mcp.required().await
     }
 
-    /// Replaces the MCP servers when the next turn starts.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn set_mcp_servers(&self, servers: Vec<McpServer>) -> Result<(), ThreadClosed> {
-        self.send(ReplaceMcpServers(servers)).await
-    }
-
-    /// Adds items to what the model sees: at once, or before the next request of the running turn. Until then they are kept
-    /// on disk.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn inject(&self, items: Vec<ResponseItem>) -> Result<(), ThreadClosed> {
-        self.call(InjectItems(items)).await
-    }
-
-    /// What the context of the model is made of: while a turn runs, as of its last request.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn context(&self) -> Result<ContextSnapshot, ThreadClosed> {
-        self.call(ReadContext).await?.ok_or(ThreadClosed)
-    }
-
-    /// What is pinned.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn pins(&self) -> Result<Vec<ThreadPin>, ThreadClosed> {
-        self.call(ListPins).await
-    }
-
-    /// Pins a text, which may be that of an item. The model gets a text that is of none at once.
-    ///
-    /// # Errors
-    /// The text is too long, there are too many, or the thread cannot be written.
-    pub async fn pin(&self, text: String, item_id: Option<String>) -> Result<ThreadPin, PinError> {
-        let added = self.call(AddPin { text, item_id }).await;
-        added.map_err(|_| PinError::Closed)?
-    }
-
-    /// Takes a pin away.
-    ///
-    /// # Errors
-    /// There is none with this id, or the thread cannot be written.
-    pub async fn unpin(&self, id: String) -> Result<(), PinError> {
-        let removed = self.call(RemovePin { id }).await;
-        removed.map_err(|_| PinError::Closed)?
-    }
-
-    /// Pins exactly these texts, as a recorded session had them. Nothing is told to the model.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn set_pins(&self, pins: Vec<ThreadPin>) -> Result<(), ThreadClosed> {
-        self.call(SetPins(pins)).await
-    }
-
-    /// The commands that run in the background.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn background_terminals(&self) -> Result<Vec<BackgroundTerminal>, ThreadClosed> {
-        self.call(ListTerminals).await
-    }
-
-    /// Stops one of them and waits for its end. Returns false if there is none with this id.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn stop_terminal(&self, id: i32) -> Result<bool, ThreadClosed> {
-        self.ask(|reply| StopTerminal { id, reply }).await
-    }
-
-    /// Asks the model once with the context of the thread, at the end of the turn if one runs. Neither the
-    /// history nor the file change. If the future is dropped, the request is cancelled.
-    ///
-    /// # Errors
-    /// The request failed, too many wait already, or the thread is closed.
-    pub async fn sample(
-        &self,
-        prompt: String,
-        effort: Option<ReasoningEffort>,
-    ) -> Result<Sample, SampleError> {
-        let sample = self.ask(|reply| SampleRequest {
-            prompt,
-            effort,
-            reply,
-        });
-        sample.await.map_err(|_| SampleError::Closed)?
-    }
-
-    /// Allows an action that automatic review denied, once. The event is that of the denial.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn allow_denied(&self, event: GuardianAssessmentEvent) -> Result<(), ThreadClosed> {
-        self.send(AllowDenied(Box::new(event))).await
-    }
-
     /// Whether the thread can have realtime conversations.
     #[must_use]
     pub fn supports_realtime(&self) -> bool {
         self.supports_realtime
-    }
-
-    /// Starts a realtime conversation, in place of one that lasts. What comes of it are events.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn start_realtime(&self, start: RealtimeStart) -> Result<(), ThreadClosed> {
-        self.send(StartRealtime(Box::new(start))).await
-    }
-
-    /// The inputs of the realtime conversation. Without one, an error is emitted.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn realtime_inputs(&self) -> Result<Option<ConversationInputs>, ThreadClosed> {
-        self.call(ReadRealtimeInputs).await
-    }
-
-    /// Ends the realtime conversation. An event follows, also if there is none.
-    ///
-    /// # Errors
-    /// The thread is closed.
-    pub async fn stop_realtime(&self) -> Result<(), ThreadClosed> {
-        self.send(StopRealtime).await
     }
 
     /// Creates the file of a thread that has none yet. Returns once it is on the disk.
@@ -353,69 +203,6 @@ impl Thread {
     pub fn settings(&self) -> Arc<ThreadSettings> {
         Arc::clone(&self.settings.borrow())
     }
-
-    /// Changes settings from the next turn on. A relative folder is resolved against that of the thread.
-    ///
-    /// # Errors
-    /// An administrator does not allow them, and none is changed.
-    pub async fn update_settings(
-        &self,
-        patch: ThreadSettingsPatch,
-    ) -> Result<Arc<ThreadSettings>, SettingsError> {
-        let updated = self.call(UpdateSettings(Box::new(patch))).await;
-        updated.map_err(|_| SettingsError::Closed)?
-    }
-
-    /// Changes settings of a running turn from its next request to the model on. Returns whether that turn runs.
-    ///
-    /// # Errors
-    /// Nothing is changed.
-    pub async fn change_turn(&self, patch: TurnSettingsPatch) -> Result<bool, TurnSettingsError> {
-        let changed = self.call(patch).await;
-        changed.map_err(|_| TurnSettingsError::Closed)?
-    }
-
-    /// Starts a turn, or gives its input to the running one. Returns the id of the turn that got the input.
-    /// If settings are not allowed, the turn fails; if another turn runs, this call fails.
-    ///
-    /// # Errors
-    /// No turn starts and nothing is changed.
-    pub async fn start_turn(&self, turn: NewTurn) -> Result<String, StartTurnError> {
-        let started = self.ask(|reply| StartTurn { turn, reply }).await;
-        started.map_err(|_| StartTurnError::Closed)?
-    }
-
-    /// Continues the turn that had not ended when the process of the thread did. `settings` are what differs from the
-    /// settings that it had.
-    ///
-    /// # Errors
-    /// It is not continued, and nothing is changed.
-    pub async fn continue_turn(
-        &self,
-        turn: String,
-        settings: ThreadSettingsPatch,
-    ) -> Result<(), StartTurnError> {
-        let continued = self.ask(|reply| ContinueTurn {
-            turn,
-            settings: Box::new(settings),
-            reply,
-        });
-        continued.await.map_err(|_| StartTurnError::Closed)?
-    }
-
-    /// Gives input to the running turn and returns its id.
-    ///
-    /// # Errors
-    /// It did not get in.
-    pub async fn steer(
-        &self,
-        expected: Option<String>,
-        input: impl Into<TurnInput>,
-    ) -> Result<String, SteerError> {
-        let input = input.into();
-        let steered = self.call(Steer { expected, input }).await;
-        steered.map_err(|_| SteerError::Closed)?
-    }
 }
 
 impl AgentSession for Thread {
@@ -444,8 +231,8 @@ impl AgentSession for Thread {
     }
 
     fn start_turn(&self, turn: NewTurn) -> BoxFuture<'_, Result<String, String>> {
-        let started = Self::start_turn(self, turn);
-        Box::pin(started.map(|turn| turn.map_err(|error| error.to_string())))
+        let started = self.ask(|reply| StartTurn { turn, reply });
+        started.map_err(|error| error.to_string()).boxed()
     }
 
     fn has_ended(&self) -> bool {

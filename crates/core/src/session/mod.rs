@@ -48,7 +48,7 @@ mod user_shell;
 pub(crate) use actor::{SessionActor, SessionParts};
 pub use approval_review::AllowDenied;
 pub(crate) use call::CallQueue;
-pub use call::ThreadCall;
+pub use call::{CallReply, ThreadCall};
 pub use compaction::Compact;
 pub use context_snapshot::ReadContext;
 pub use continued::ContinueTurn;

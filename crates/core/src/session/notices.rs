@@ -13,7 +13,7 @@ use super::call::ThreadCall;
 use crate::history::Recorder;
 use crate::input::{HiddenItem, Input, SavedInput, TurnInput};
 use crate::ports::SessionInput;
-use crate::thread::TaskKind;
+use crate::thread::{TaskKind, ThreadClosed};
 
 /// Adds items to what the model sees, without a turn: at once, or before the next request of the running turn. Replies once they
 /// are recorded or kept on disk.
@@ -21,14 +21,15 @@ use crate::thread::TaskKind;
 pub struct InjectItems(pub Vec<ResponseItem>);
 
 impl ThreadCall for InjectItems {
-    type Reply = ();
+    type Reply = Result<(), ThreadClosed>;
 
     fn observed(&self) -> Option<SessionInput> {
         Some(SessionInput::Context(self.0.clone()))
     }
 
-    async fn run(self, session: &mut SessionActor) {
+    async fn run(self, session: &mut SessionActor) -> Self::Reply {
         session.inject(self.0);
+        Ok(())
     }
 }
 

@@ -9,7 +9,7 @@ use super::call::ThreadCall;
 use crate::history::truncate::tokens_of;
 use crate::history::{user_message, wrapped_pin};
 use crate::ports::SessionInput;
-use crate::thread::PinError;
+use crate::thread::{PinError, ThreadClosed};
 
 /// Limits on pins: bytes of one, bytes of all, and their number.
 const MAX_TEXT: usize = 8_000;
@@ -24,10 +24,10 @@ const WINDOW_SHARE: i64 = 4;
 pub struct ListPins;
 
 impl ThreadCall for ListPins {
-    type Reply = Vec<ThreadPin>;
+    type Reply = Result<Vec<ThreadPin>, ThreadClosed>;
 
     async fn run(self, session: &mut SessionActor) -> Self::Reply {
-        session.context.pins.lock().clone()
+        Ok(session.context.pins.lock().clone())
     }
 }
 
@@ -75,11 +75,12 @@ impl ThreadCall for RemovePin {
 pub struct SetPins(pub Vec<ThreadPin>);
 
 impl ThreadCall for SetPins {
-    type Reply = ();
+    type Reply = Result<(), ThreadClosed>;
 
-    async fn run(self, session: &mut SessionActor) {
+    async fn run(self, session: &mut SessionActor) -> Self::Reply {
         session.log_pins(&self.0);
         *session.context.pins.lock() = self.0;
+        Ok(())
     }
 }
 

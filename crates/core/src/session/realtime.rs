@@ -13,20 +13,21 @@ use super::realtime_state::ActiveRealtime;
 use super::realtime_task::RealtimeTask;
 use crate::config::{RealtimeStart, RealtimeThread};
 use crate::events::{MAX_TURN_OUTPUTS, TurnOutputListener};
+use crate::thread::ThreadClosed;
 use crate::turn_settings::RealtimeMode;
 
 const START_INSTRUCTIONS: &str = include_str!("../../prompts/realtime_start.md");
 
 /// Starts a conversation, in place of one that lasts. What comes of it are events.
 #[derive(Debug)]
-pub struct StartRealtime(pub Box<RealtimeStart>);
+pub struct StartRealtime(pub RealtimeStart);
 
 impl ThreadCall for StartRealtime {
     type Reply = ();
 
     async fn run(self, session: &mut SessionActor) {
         let id = session.context.ids.submission();
-        session.start_realtime(id, *self.0);
+        session.start_realtime(id, self.0);
     }
 }
 
@@ -35,11 +36,11 @@ impl ThreadCall for StartRealtime {
 pub struct ReadRealtimeInputs;
 
 impl ThreadCall for ReadRealtimeInputs {
-    type Reply = Option<ConversationInputs>;
+    type Reply = Result<Option<ConversationInputs>, ThreadClosed>;
 
     async fn run(self, session: &mut SessionActor) -> Self::Reply {
         let id = session.context.ids.submission();
-        session.realtime_inputs(&id)
+        Ok(session.realtime_inputs(&id))
     }
 }
 

@@ -26,22 +26,23 @@ use crate::config::{RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnav
 use crate::events::{Emitter, TurnOutput, TurnOutputKind};
 use crate::input::TurnInput;
 use crate::ports::Ids;
-use crate::thread::NewTurn;
+use crate::thread::{NewTurn, ThreadClosed};
 
 /// The conversation with this number has ended by itself.
 #[derive(Debug)]
 struct RealtimeEnded(u64);
 
 impl ThreadCall for RealtimeEnded {
-    type Reply = ();
+    type Reply = Result<(), ThreadClosed>;
 
-    async fn run(self, session: &mut SessionActor) {
+    async fn run(self, session: &mut SessionActor) -> Self::Reply {
         if let Some(state) = &mut session.realtime
             && state.number == self.0
         {
             state.active = None;
             session.context.emitter.listen(None);
         }
+        Ok(())
     }
 }
 
@@ -215,10 +216,9 @@ impl RealtimeTask {
             },
             ..NewTurn::default()
         };
-        let closed = || "the thread is closed".to_owned();
-        let session = self.session.upgrade().ok_or_else(closed)?;
+        let session = self.session.upgrade();
+        let session = session.ok_or_else(|| ThreadClosed.to_string())?;
         let started = session.ask(|reply| StartTurn { turn, reply }).await;
-        let started = started.map_err(|_| closed())?;
         started.map_err(|error| error.to_string())
     }
 

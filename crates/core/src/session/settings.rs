@@ -14,17 +14,17 @@ use crate::turn::TurnScope;
 /// Changes settings from the next turn on: all of them, or none if an administrator does not allow one. A relative folder is
 /// resolved against that of the thread. Replies with the settings of the thread.
 #[derive(Debug)]
-pub struct UpdateSettings(pub Box<ThreadSettingsPatch>);
+pub struct UpdateSettings(pub ThreadSettingsPatch);
 
 impl ThreadCall for UpdateSettings {
     type Reply = Result<Arc<ThreadSettings>, SettingsError>;
 
     fn observed(&self) -> Option<SessionInput> {
-        Some(SessionInput::Settings(self.0.clone()))
+        Some(SessionInput::Settings(Box::new(self.0.clone())))
     }
 
     async fn run(self, session: &mut SessionActor) -> Self::Reply {
-        session.change_settings(*self.0)
+        session.change_settings(self.0)
     }
 }
 

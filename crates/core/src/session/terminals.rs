@@ -6,17 +6,17 @@ use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
-use crate::thread::BackgroundTerminal;
+use crate::thread::{BackgroundTerminal, ThreadClosed};
 
 /// Replies which commands run in the background.
 #[derive(Debug)]
 pub struct ListTerminals;
 
 impl ThreadCall for ListTerminals {
-    type Reply = Vec<BackgroundTerminal>;
+    type Reply = Result<Vec<BackgroundTerminal>, ThreadClosed>;
 
     async fn run(self, session: &mut SessionActor) -> Self::Reply {
-        session.base.tool_services.terminals.running()
+        Ok(session.base.tool_services.terminals.running())
     }
 }
 
@@ -26,7 +26,7 @@ pub struct StopTerminal {
     /// Its id.
     pub id: i32,
     /// Gets whether there was one, once it has ended.
-    pub reply: oneshot::Sender<bool>,
+    pub reply: oneshot::Sender<Result<bool, ThreadClosed>>,
 }
 
 impl ThreadCall for StopTerminal {
@@ -35,6 +35,6 @@ impl ThreadCall for StopTerminal {
     async fn run(self, session: &mut SessionActor) {
         let Self { id, reply } = self;
         let services = Arc::clone(&session.base.tool_services);
-        tokio::spawn(async move { reply.send(services.terminals.stop(id).await) });
+        tokio::spawn(async move { reply.send(Ok(services.terminals.stop(id).await)) });
     }
 }

@@ -2,6 +2,8 @@
 
 use tokio::sync::oneshot;
 
+use super::requests::ThreadClosed;
+
 /// The end of an operation.
 pub type OperationResult = Result<(), OperationError>;
 
@@ -14,9 +16,12 @@ pub enum OperationError {
     /// It failed.
     #[error("{0}")]
     Failed(String),
-    /// It was stopped: a client interrupted it, another task took its place, or the thread is closed.
+    /// It was stopped: a client interrupted it, another task took its place, or the thread ended.
     #[error("the operation was stopped")]
     Stopped,
+    /// The thread is closed.
+    #[error(transparent)]
+    Closed(#[from] ThreadClosed),
 }
 
 /// Replies to the caller of an operation, if there is one, exactly once: what is dropped says that the operation was stopped.

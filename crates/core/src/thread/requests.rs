@@ -38,8 +38,8 @@ pub enum PinError {
     #[error("{0}")]
     Claimed(String),
     /// The thread is closed.
-    #[error("internal error; agent loop died unexpectedly")]
-    Closed,
+    #[error(transparent)]
+    Closed(#[from] ThreadClosed),
 }
 
 /// A turn that is to start, and the settings that it changes for itself and those after it.
@@ -83,8 +83,8 @@ pub enum StartTurnError {
     #[error("turn `{0}` cannot be continued: it has ended, or another one has started since")]
     NotUnfinished(String),
     /// The thread is closed.
-    #[error("internal error; agent loop died unexpectedly")]
-    Closed,
+    #[error(transparent)]
+    Closed(#[from] ThreadClosed),
 }
 
 /// Asks the model once with the context of the thread, at the end of the turn if one runs. Neither the history nor the file
@@ -123,8 +123,8 @@ pub enum SampleError {
     #[error(transparent)]
     Model(ModelError),
     /// The thread is closed.
-    #[error("internal error; agent loop died unexpectedly")]
-    Closed,
+    #[error(transparent)]
+    Closed(#[from] ThreadClosed),
 }
 
 /// Settings of a running turn that change from its next request to the model on. What is absent stays as it is.
@@ -165,8 +165,8 @@ pub enum TurnSettingsError {
     #[error("the {0} model has only fallback metadata")]
     UnknownModel(&'static str),
     /// The thread is closed.
-    #[error("internal error; agent loop died unexpectedly")]
-    Closed,
+    #[error(transparent)]
+    Closed(#[from] ThreadClosed),
 }
 
 /// What kind of task it is. Only a regular one has a use for more input.
@@ -199,8 +199,8 @@ pub enum SettingsError {
     #[error("cwd is not valid UTF-8: {0:?}")]
     UnnamedCwd(PathBuf),
     /// The thread is closed.
-    #[error("internal error; agent loop died unexpectedly")]
-    Closed,
+    #[error(transparent)]
+    Closed(#[from] ThreadClosed),
 }
 
 /// Why input did not get into a turn.
@@ -224,8 +224,8 @@ pub enum SteerError {
     #[error("cannot steer {0}")]
     NotSteerable(TaskKind),
     /// The thread is closed.
-    #[error("internal error; agent loop died unexpectedly")]
-    Closed,
+    #[error(transparent)]
+    Closed(#[from] ThreadClosed),
 }
 
 /// The thread is closed.

@@ -1,6 +1,6 @@
 //! Agents: threads that a thread starts.
 
-use codex_core::{AgentSettings, SpawnedAgent, Thread};
+use codex_core::{AgentSettings, SpawnedAgent, Thread, UpdateSettings};
 use codex_protocol::*;
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -96,7 +96,7 @@ async fn an_agent_has_the_permissions_of_the_turn_that_starts_it() {
         approvals_reviewer: Some(ApprovalsReviewer::GuardianSubagent),
         ..ThreadSettingsPatch::default()
     };
-    let own = driver.thread.update_settings(patch).await.unwrap();
+    let own = driver.thread.call(UpdateSettings(patch)).await.unwrap();
     let agent = start_stalled(&mut driver).await;
     let given = agent.started.thread.settings();
     assert_eq!(given.permission_profile, own.permission_profile);

@@ -176,7 +176,7 @@ async fn input_during_a_review_waits() {
     driver
         .until(|msg| matches!(msg, EventMsg::StreamError(_)))
         .await;
-    let steered = driver.thread.steer(None, vec![text_input("x")]).await;
+    let steered = driver.steer(None, vec![text_input("x")]).await;
     assert_eq!(steered, Err(SteerError::NotSteerable(TaskKind::Review)));
     assert_eq!(
         steered.unwrap_err().to_string(),

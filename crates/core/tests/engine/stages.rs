@@ -231,7 +231,7 @@ impl StagedTurn {
 
     async fn steer(mut self) {
         let more = vec![text_input("also this")];
-        let steered = self.driver.thread.steer(Some(self.turn.clone()), more);
+        let steered = self.driver.steer(Some(self.turn.clone()), more);
         assert_eq!(steered.await.as_ref(), Ok(&self.turn));
         let first = match self.stage {
             Stage::FirstByte | Stage::TextDelta => {

@@ -26,14 +26,14 @@ async fn steering_without_a_matching_turn_is_refused() {
     let (mut driver, _, feed) = running().await;
     let steer = |expected: Option<&str>, items| {
         let expected = expected.map(str::to_owned);
-        driver.thread.steer(expected, items)
+        driver.steer(expected, items)
     };
     let other = steer(Some("other"), vec![text_input("x")]).await;
     assert!(matches!(other, Err(SteerError::OtherTurn { .. })));
     assert_eq!(steer(None, Vec::new()).await, Err(SteerError::Empty));
     end(&feed);
     driver.turn_over().await;
-    let late = driver.thread.steer(None, vec![text_input("late")]).await;
+    let late = driver.steer(None, vec![text_input("late")]).await;
     assert_eq!(late, Err(SteerError::NoTurn));
     assert_eq!(driver.model.inputs().len(), 1);
 }
@@ -46,9 +46,7 @@ async fn plain_input_steers_too() {
         .push(ModelReply::Events(message_events("both", &[])));
     driver.submit_text("also this").await;
     // The session handles requests in order: after this reply it has the input.
-    let other = driver
-        .thread
-        .steer(Some("x".to_owned()), vec![text_input("y")]);
+    let other = driver.steer(Some("x".to_owned()), vec![text_input("y")]);
     other.await.unwrap_err();
     end(&feed);
     assert_eq!(driver.turn_over().await.id, turn);
@@ -68,7 +66,7 @@ async fn a_message_that_steers_keeps_the_id_of_its_client() {
         client_id: Some("mine".to_owned()),
         ..TurnInput::default()
     };
-    driver.thread.steer(Some(turn), more).await.unwrap();
+    driver.steer(Some(turn), more).await.unwrap();
     end(&feed);
     driver.turn_over().await;
     let ids: Vec<_> = driver.seen.iter().filter_map(client_id).collect();
@@ -88,7 +86,7 @@ fn client_id(event: &Event) -> Option<Option<String>> {
 async fn interrupted_steering_is_dropped() {
     let (mut driver, turn, _feed) = running().await;
     let more = vec![text_input("also this")];
-    driver.thread.steer(Some(turn), more).await.unwrap();
+    driver.steer(Some(turn), more).await.unwrap();
     driver.submit(Op::Interrupt).await;
     driver.turn_over().await;
     driver

@@ -411,6 +411,16 @@ impl Driver {
         self.thread.submit(op).await.unwrap()
     }
 
+    /// Gives input to the running turn.
+    pub(crate) async fn steer(
+        &self,
+        expected: Option<String>,
+        input: impl Into<TurnInput>,
+    ) -> Result<String, SteerError> {
+        let input = input.into();
+        self.thread.call(Steer { expected, input }).await
+    }
+
     /// Reads events until one matches.
     pub(crate) async fn until(&mut self, wanted: impl Fn(&EventMsg) -> bool) -> Event {
         loop {
