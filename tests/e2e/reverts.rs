@@ -172,6 +172,26 @@ async fn the_turns_of_a_rollback_are_those_that_clients_see() {
     only_the_first_turn_is_left(scripted, &["<user_shell_command>", "second", "two"]).await;
 }
 
+/// The observer of the protocol counts the replies.
+#[tokio::test]
+async fn rollback_is_answered_once_while_a_turn_runs_and_while_the_server_ends() {
+    let latch = Latch::new();
+    let mut scripted = thread_with_a_turn([held(&latch, "two")]).await;
+    let params = json!({ "input": input("second") });
+    scripted.call("turn/start", params).await;
+    latch.reached().await;
+    let mut back = json!({ "numTurns": 1 });
+    let refused = scripted.call("thread/rollback", back.clone()).await;
+    let why = "Cannot rollback while a turn is in progress.";
+    assert_eq!(refused["error"]["message"], why);
+    latch.open();
+    scripted.server.wait_for("turn/completed").await.unwrap();
+    back["threadId"] = scripted.thread["thread"]["id"].clone();
+    let begun = scripted.server.begin("thread/rollback", back).await;
+    begun.unwrap();
+    scripted.server.finish().await.unwrap();
+}
+
 #[tokio::test]
 async fn a_compaction_that_waited_for_the_reverted_turn_is_reverted_too() {
     let latch = Latch::new();
