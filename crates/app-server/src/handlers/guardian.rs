@@ -25,8 +25,7 @@ pub(super) async fn approve_denied(
     }
     let claimed = engine.claim();
     claimed.map_err(|error| Failure::invalid(error.to_string()))?;
-    let allowed = engine.send(AllowDenied(event)).await;
-    allowed.map_err(|error| Failure::internal(error.to_string()))?;
+    engine.send(AllowDenied(event)).await?;
     Ok(ThreadApproveGuardianDeniedActionResponse {})
 }
 

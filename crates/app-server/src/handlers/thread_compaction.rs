@@ -67,8 +67,7 @@ pub(super) async fn restore(
     let wanted: Vec<usize> = params.items.iter().map(|index| *index as usize).collect();
     let restored = found.restored(&wanted);
     let (items, tokens) = restored.map_err(|error| Failure::invalid(error.to_string()))?;
-    let context = engine.call(ReadContext).await;
-    let context = context.map_err(|error| Failure::internal(error.to_string()))?;
+    let context = engine.call(ReadContext).await?;
     let window = context.window.and_then(|window| u64::try_from(window).ok());
     let used = blocking(move || Ok(context.parts().tokens())).await?;
     let (tokens, after) = (tokens as u64, used.saturating_add(tokens as u64));
@@ -82,8 +81,7 @@ pub(super) async fn restore(
     let claimed = engine.claim();
     claimed.map_err(|error| Failure::invalid(error.to_string()))?;
     let count = small(items.len());
-    let taken = engine.call(InjectItems(items)).await;
-    taken.map_err(|error| Failure::internal(error.to_string()))?;
+    engine.call(InjectItems(items)).await?;
     flush(&engine).await;
     Ok(ThreadCompactionRestoreResponse {
         items: count,

@@ -18,8 +18,7 @@ pub(super) async fn read(
     params: ThreadContextReadParams,
 ) -> Result<ThreadContextReadResponse, Failure> {
     let engine = engine(&server, &params.thread_id).await?;
-    let context = engine.call(ReadContext).await;
-    let context = context.map_err(|error| Failure::internal(error.to_string()))?;
+    let context = engine.call(ReadContext).await?;
     blocking(move || Ok(response(&context))).await
 }
 

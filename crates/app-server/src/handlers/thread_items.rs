@@ -90,8 +90,7 @@ pub(super) async fn inject(
     let items = items.collect::<Result<Vec<_>, _>>()?;
     let claimed = engine.claim();
     claimed.map_err(|error| Failure::invalid(error.to_string()))?;
-    let taken = engine.call(InjectItems(items)).await;
-    taken.map_err(|error| Failure::internal(error.to_string()))?;
+    engine.call(InjectItems(items)).await?;
     flush(&engine).await;
     store_loaded(&server, &connection, &params.thread_id).await?;
     Ok(ThreadInjectItemsResponse {})

@@ -48,8 +48,7 @@ pub(super) async fn list(
     params: ThreadPinListParams,
 ) -> Result<ThreadPinListResponse, Failure> {
     let engine = engine(&server, &params.thread_id).await?;
-    let pins = engine.call(ListPins).await;
-    let pins = pins.map_err(|error| Failure::internal(error.to_string()))?;
+    let pins = engine.call(ListPins).await?;
     Ok(ThreadPinListResponse {
         data: pins.into_iter().map(shown).collect(),
     })

@@ -129,8 +129,7 @@ pub(super) async fn prepare_plan(
     };
     let claimed = engine.claim();
     claimed.map_err(|error| Failure::invalid(error.to_string()))?;
-    let added = engine.call(InjectItems(vec![item])).await;
-    added.map_err(|error| Failure::internal(error.to_string()))?;
+    engine.call(InjectItems(vec![item])).await?;
     flush(&engine).await;
     Ok(ThreadPrepareApprovedPlanResponse {
         prompt: "Implement the plan.".to_owned(),
