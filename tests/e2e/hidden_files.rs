@@ -398,7 +398,7 @@ async fn unusable_patterns_deny_their_folder() {
     fs::write(test.work().join(".codexignore"), "[z-a]\n").unwrap();
     let thread = test.start().await;
     let output = test.run(&thread, "cat open.txt").await;
-    assert!(output.contains(".codexignore` cannot be used"), "{output}");
+    assert!(output.contains(".codexignore` is unusable"), "{output}");
     let output = test.patch(&thread, "*** Add File: x\n+x\n").await;
     assert!(output.contains("is hidden by"), "{output}");
     test.server.finish().await.unwrap();
@@ -433,7 +433,7 @@ async fn patterns_hold_for_commands_of_clients_while_other_settings_are_invalid(
             let reply = server.call(method, params).await.unwrap();
             let shown = reply.to_string();
             assert!(!shown.contains(SECRET), "{settings}: {shown}");
-            let closed = shown.contains("`secrets.deny_read` hides is not known");
+            let closed = shown.contains("`secrets.deny_read` hides are unknown");
             assert_eq!(closed, is_refused, "{settings}: {shown}");
         }
         server.finish().await.unwrap();
