@@ -10,7 +10,7 @@ claude, pi or gemini; by default it is the name of the program's file. Rows:
 
 tokens    what the first request has: in all, its tools, and how many tools. COMMAND counts tokens: it reads a text and prints a number,
           such as `node count.mjs` with a tokenizer of npm. Without it a token is four characters.
-session   35 requests in one turn, each of the first 34 answered with a command that prints two kilobytes: which share of their
+session   35 requests in one turn, each of the first 34 answered with a command that prints 1.7 kB: which share of their
           characters is in a prefix that the request before has had, how many are new, and the processor time and the wall time that
           each round of a command costs (against a session of one request).
 output    bytes that the model gets of a command that prints 400,000 bytes in lines.
@@ -59,7 +59,7 @@ class Run:
         self.environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "HOME": str(self.home), "TERM": "dumb", "CI": "1",
                             "NO_PROXY": "127.0.0.1", **driver.environment(self.home, self.server.server_port)}
         self.processor = self.wall = 0.0
-        self.process, self.printed = None, ""
+        self.process, self.printed, self.status, self.asked = None, "", None, 0
 
     def start(self, arguments):
         self.process = subprocess.Popen([self.program, *arguments], cwd=self.work, env=self.environment, text=True, errors="replace",
@@ -149,6 +149,8 @@ def kills(agent, _):
     for at in steps:
         run = killed(agent, at)
         with run:
+            if len(run.script.requests) == run.asked or not run.asked:
+                return {"problem": f"it does not go on: {last_line(run.printed)}"}
             done = (run.work / "ran.txt").read_text().split() if (run.work / "ran.txt").exists() else []
             once += len(done) == len(set(done))
             last = run.script.requests[-1].text if run.script.requests else ""
@@ -173,6 +175,7 @@ def killed(agent, at):
     run.start(agent.driver.first("Do the work."))
     run.finish()
     script.on_step = None
+    run.asked = len(script.requests)
     run.start(agent.driver.again("Go on."))
     run.finish()
     return run

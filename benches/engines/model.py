@@ -204,7 +204,7 @@ def listen(script):
             self.answer_all(request, stream(request, step, script.commands, fault))
 
         def answer_all(self, request, events):
-            """Streams, or sends the last of the events to who does not want a stream."""
+            """Streams. Who does not want a stream asks for a title or a summary, and gets a word."""
             if request.body.get("stream") or "stream" in self.path or request.api == "responses":
                 return self.answer(200, "text/event-stream", "".join(events))
             text = "Title"
