@@ -432,7 +432,7 @@ impl LineReader<'_> {
     /// What follows a `$`.
     fn expansion(&mut self, cursor: &mut Cursor<'_>, word: &mut Word, depth: usize) {
         if let Some(number) = cursor.arithmetic() {
-            self.expanded(number, depth);
+            self.expanded(number, depth + 1);
             word.text.push(UNKNOWN_CHAR);
         } else if cursor.take("(") {
             let inner = cursor.until_closed('(', ')').to_owned();
@@ -474,7 +474,7 @@ impl LineReader<'_> {
         let operator = [":-", "-", ":=", "="]
             .into_iter()
             .find(|operator| cursor.take(operator));
-        let rest = self.expanded(cursor.rest, depth);
+        let rest = self.expanded(cursor.rest, depth + 1);
         if !is_identifier(&name) {
             // A variable whose name another one has may have any value.
             let is_named = inner.starts_with('!') && inner.len() > 1;
@@ -491,6 +491,10 @@ impl LineReader<'_> {
 
     /// A text that is no line, with what is known in it filled in.
     fn expanded(&mut self, text: &str, depth: usize) -> String {
+        if depth > MAX_DEPTH {
+            self.found.gave_up = true;
+            return UNKNOWN_CHAR.to_string();
+        }
         let mut cursor = Cursor { rest: text };
         let mut expanded = String::new();
         while let Some(c) = cursor.peek() {
@@ -601,14 +605,18 @@ fn is_identifier(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Vec<Vec<String>> {
+    fn found_in(line: &str) -> LineCommands {
         let variable = |name: &str| (name == "HOME").then(|| "/h".to_owned());
         let known = KnownValues {
             variable: Box::new(variable),
             cwd: "/w".to_owned(),
             repository: Some("/r".to_owned()),
         };
-        let found = read_line(line, &known);
+        read_line(line, &known)
+    }
+
+    fn read(line: &str) -> Vec<Vec<String>> {
+        let found = found_in(line);
         assert!(!found.gave_up);
         let commands = found.commands.into_iter();
         commands
@@ -714,6 +722,14 @@ mod tests {
         check("tools/@(b|c).sh", &[&["b"], &["c"], &["tools/*.sh"]]);
         check("~+/a ~-/b", &[&["./a", "?-/b"]]);
         check("echo $((1 + 2)) ${x:-a b}", &[&["echo", "?", "a b"]]);
+    }
+
+    #[test]
+    fn deeply_nested_expansions_are_given_up() {
+        for (open, close) in [("${a:-", "}"), ("$(( ", " ))"), ("$( ", ")")] {
+            let line = format!("echo {}{}", open.repeat(3000), close.repeat(3000));
+            assert!(found_in(&line).gave_up, "{open}");
+        }
     }
 
     #[test]

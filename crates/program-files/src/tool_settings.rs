@@ -2,7 +2,7 @@
 
 use crate::known_programs::{WRITTEN_SUFFIXES, base_name, has_code_ending, without_version};
 
-/// Tools, and what they read beside the files that are named after them. A name may end with any ending (`*`).
+/// Tools, and what they read beside the files that are named after them. In a name `*` stands for any text.
 const SETTINGS: &[(&[&str], &[&str])] = &[
     (
         &[
