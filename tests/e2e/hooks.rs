@@ -92,7 +92,7 @@ pub(crate) fn home_with(model: &ModelServer, hooks: &Value) -> TempDir {
     home
 }
 
-fn add(home: &TempDir, settings: &str) {
+pub(crate) fn add(home: &TempDir, settings: &str) {
     let file = home.path().join("config.toml");
     let config = fs::read_to_string(&file).unwrap() + settings;
     fs::write(file, config).unwrap();

@@ -131,6 +131,24 @@ async fn message_of_a_turn_that_ends_with_its_server_before_it_took_it_is_kept()
     server.finish().await.unwrap();
 }
 
+#[tokio::test]
+async fn message_of_a_turn_that_fails_before_it_took_it_is_queued_again_and_waits() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = home_with_slow_hook(&model);
+    hooks::add(&home, "[limits.turn]\nmax_seconds = 1\n");
+    let mut server = experimental_server(&home).await;
+    let thread = server.start_thread().await;
+    for id in ["one", "two"] {
+        let mut message = queued(&thread);
+        message["clientUserMessageId"] = id.into();
+        server.result("thread/queue/add", message).await;
+    }
+    server.completed_turn().await;
+    // The first one is back, and the next one is not tried.
+    assert_eq!(in_queue(&mut server, &thread).await, 2);
+    server.finish().await.unwrap();
+}
+
 async fn newer_server(home: &TempDir) -> AppServer {
     let arguments = ["--newer-clients"];
     let mut server = AppServer::start_with(PROGRAM, home.path(), &arguments).unwrap();

@@ -154,16 +154,17 @@ impl Actor {
         let mut is_open = true;
         let mut rollback_end = None;
         loop {
-            // A connection that is lost is told before what it ended.
-            while let Ok(change) = self.connection_changes.try_recv() {
-                self.notify_connection(change);
-            }
             self.handle_events(&mut waiting).await;
             if waiting.is_empty() {
                 if let Some(end) = rollback_end.take() {
                     Box::pin(self.rollback_ended(end)).await;
                 }
                 if !is_open {
+                    // The engine has dropped what it was still asked for, which is how that ends.
+                    while !self.rollbacks.is_empty() {
+                        let end = end_of_first(&mut self.rollbacks).await;
+                        Box::pin(self.rollback_ended(end)).await;
+                    }
                     break;
                 }
             }
@@ -256,6 +257,10 @@ impl Actor {
 
     /// Handles events for as long as the subscribers take them.
     async fn handle_events(&mut self, waiting: &mut VecDeque<Event>) {
+        // A connection that is lost is told before what it ended.
+        while let Ok(change) = self.connection_changes.try_recv() {
+            self.notify_connection(change);
+        }
         while self.may_take_events()
             && let Some(event) = waiting.pop_front()
         {
@@ -302,8 +307,13 @@ impl Actor {
             }
             EventMsg::TurnComplete(complete) => {
                 Box::pin(self.store_settings_of(&complete.turn_id)).await;
-                Box::pin(self.end_handover(&complete.turn_id, false)).await;
+                let is_failed = self.follow_up.failure.is_some() || self.follow_up.is_at_limit;
+                let is_back = Box::pin(self.end_handover(&complete.turn_id, is_failed)).await;
                 self.settle_turn(now, &complete.turn_id, false);
+                if is_back {
+                    // What made this turn fail may make the next one fail.
+                    self.hold_queue();
+                }
                 self.turn_ended();
             }
             EventMsg::TurnAborted(aborted) => {

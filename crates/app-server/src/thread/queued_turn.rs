@@ -108,18 +108,19 @@ impl Actor {
         self.follow_up.handed_over = Some(handed_over);
     }
 
-    /// A turn has ended. If the log has its message, that is removed from the store. A turn that was aborted before it took its
-    /// message leaves it to the queue; one that completed without it has refused it.
-    pub(super) async fn end_handover(&mut self, turn: &str, is_aborted: bool) {
+    /// A turn has ended. If the log has its message, that is removed from the store. A turn that was aborted or failed before it
+    /// took its message leaves it to the queue; one that completed without it has refused it. Returns whether the message is in
+    /// the queue again.
+    pub(super) async fn end_handover(&mut self, turn: &str, is_cut_short: bool) -> bool {
         let is_of_turn = |handed_over: &mut HandedOver| handed_over.turn == turn;
         let Some(handed_over) = self.follow_up.handed_over.take_if(is_of_turn) else {
-            return;
+            return false;
         };
-        if is_aborted && !handed_over.is_recorded {
+        if is_cut_short && !handed_over.is_recorded {
             self.handover_failed(&handed_over);
             drop(handed_over);
             self.notify(queue_changed(self.thread.id()));
-            return;
+            return true;
         }
         match self.thread.synchronise().await {
             Ok(()) => {
@@ -129,5 +130,6 @@ impl Actor {
                 tracing::warn!(%error, "a queued message is kept until its turn is stored");
             }
         }
+        false
     }
 }

@@ -12,7 +12,7 @@ use super::requests::{NewTurn, ThreadClosed};
 /// A running agent. Whoever has it keeps the session from ending by itself.
 pub(crate) type AgentThread = Arc<dyn AgentSession>;
 
-/// The end of a session. It keeps nothing else of the session in memory.
+/// The end of a session. It keeps the session running, as whoever can ask it does.
 pub(crate) type SessionEnd = Shared<BoxFuture<'static, ()>>;
 
 /// What is asked of the session of an agent from below.
