@@ -87,7 +87,12 @@ fn conversion_lists_what_it_left_out() {
         "{done:?}"
     );
     let again = convert_bundle(bundle.path(), &folder.path().join("again"), Schema::Two);
-    assert!(again.unwrap_err().to_string().contains("schema 2 already"));
+    assert!(
+        again
+            .unwrap_err()
+            .to_string()
+            .contains("already has schema 2")
+    );
 }
 
 #[test]
