@@ -130,7 +130,8 @@ impl<'t> Statement<'t> {
         }
     }
 
-    /// The names after `import`, which brackets may hold over more lines. A new name of one is none of a module.
+    /// The names after `import`, which brackets may hold over more lines. A new name of one is none of a module. Another keyword
+    /// ends them, so that no text is read more than once.
     fn names(mut self) -> Vec<String> {
         let mut names = Vec::new();
         self.skip_blanks();
@@ -142,6 +143,9 @@ impl<'t> Statement<'t> {
             if name == "as" {
                 self.name();
                 continue;
+            }
+            if ["import", "from"].contains(&&*name) {
+                return names;
             }
             if !name.is_empty() {
                 names.push(name);
@@ -190,6 +194,7 @@ mod tests {
             ("import_module('a.b')", &["a.b"]),
             ("import a, b.c as d\nimport e", &["a", "b.c", "e"]),
             ("app.run(); important.x", &[]),
+            ("import import a", &["a"]),
         ] {
             let found = imported_modules(text).into_iter();
             let found = found.map(|it| ".".repeat(it.level) + &it.parts.join("."));

@@ -613,7 +613,7 @@ impl ReferenceReader<'_> {
             return;
         }
         let base = settings.parent().unwrap_or(folder).to_path_buf();
-        let modules = renamed_modules(&names, text);
+        let modules = renamed_modules(&names, text, |count| self.effort.compares(count));
         if !modules.is_empty() {
             self.finder.add_path(MANIFEST, settings, found);
         }

@@ -1,13 +1,27 @@
 //! Other names of modules, which the settings of TypeScript (`paths` in `tsconfig.json`) give them.
 
-/// The paths of the modules that a text names by such a name, relative to the folder of the settings.
-pub(crate) fn renamed_modules(settings: &str, text: &str) -> Vec<String> {
+/// What stands around the names of modules.
+const QUOTES: [char; 3] = ['"', '\'', '`'];
+
+/// The paths of the modules that a text names by such a name, relative to the folder of the settings. Nothing if `may_compare`
+/// says that so many comparisons are too many.
+pub(crate) fn renamed_modules(
+    settings: &str,
+    text: &str,
+    may_compare: impl FnOnce(usize) -> bool,
+) -> Vec<String> {
+    let names = names(settings);
+    let targets: usize = names.iter().map(|(_, targets)| targets.len()).sum();
+    let words = text.matches(QUOTES).count();
+    if !may_compare((names.len() + targets).saturating_mul(words)) {
+        return Vec::new();
+    }
     let base = value_of(settings, "baseUrl").unwrap_or(".");
     let mut found = Vec::new();
-    for (name, targets) in names(settings) {
+    for (name, targets) in names {
         let (prefix, suffix) = name.split_once('*').unwrap_or((name, ""));
         let is_pattern = name.contains('*');
-        for word in text.split(['"', '\'', '`']) {
+        for word in text.split(QUOTES) {
             let rest = word.strip_prefix(prefix);
             let rest = rest.and_then(|rest| rest.strip_suffix(suffix));
             let rest = rest.filter(|rest| is_pattern || rest.is_empty());
@@ -61,8 +75,19 @@ mod tests {
             ("import 'b.x'", &["./src/x/b"]),
             ("import '~lib/other'; import './@/c'", &[]),
         ] {
-            assert_eq!(renamed_modules(settings, text), expected, "{text}");
+            assert_eq!(
+                renamed_modules(settings, text, |_| true),
+                expected,
+                "{text}"
+            );
         }
-        assert!(renamed_modules("{}", "import '@/a'").is_empty());
+        assert!(renamed_modules("{}", "import '@/a'", |_| true).is_empty());
+        let mut comparisons = 0;
+        let may_compare = |count| {
+            comparisons = count;
+            false
+        };
+        assert!(renamed_modules(settings, "'@/a' '@/b'", may_compare).is_empty());
+        assert_eq!(comparisons, 7 * 4);
     }
 }
