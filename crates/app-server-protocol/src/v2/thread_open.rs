@@ -48,7 +48,8 @@ macro_rules! with_requested_settings {
             #[experimental(concat!($method, ".permissions"))]
             #[since("0.140")]
             pub permissions: Option<String>,
-            /// What the thread may use; where it says nothing, the configured limits hold, then those that a resumed thread had.
+            /// What the thread may use; where it says nothing, the configured limits hold, then those that a resumed thread had. A fork
+            /// counts what its source used.
             #[experimental(concat!($method, ".limits"))]
             #[since("own")]
             pub limits: Option<ThreadLimits>,

@@ -42,7 +42,10 @@ export type ThreadResumeParams = {
   sandbox?: SandboxMode | null;
   /** Named permissions in place of a sandbox mode, built-in or of the configuration. Since release 0.140. */
   permissions?: string | null;
-  /** What the thread may use; where it says nothing, the configured limits hold, then those that a resumed thread had. */
+  /**
+   * What the thread may use; where it says nothing, the configured limits hold, then those that a resumed thread had. A fork
+   * counts what its source used.
+   */
   limits?: ThreadLimits | null;
   /** Folders that the thread is about, in place of its working directory. Since release 0.140. */
   runtimeWorkspaceRoots?: Array<string> | null;
