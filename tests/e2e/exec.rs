@@ -9,6 +9,7 @@ use codex_test_support::{HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::setup::experimental_server;
 use crate::{repository, stdout_of};
 
 /// A home, and a repository to work in.
@@ -460,4 +461,46 @@ async fn unused_environment_key_is_reported() {
     let hosted = told(&["-c", "model_provider=\"openai\"", "-c", &url]);
     assert!(hosted.contains("codex login --with-api-key"), "{hosted}");
     assert!(!hosted.contains("sk-mine"), "{hosted}");
+}
+
+/// The tools of a request that only a person could answer: a tool for questions, arguments that ask to leave the sandbox.
+fn asking_tools(request: &Value) -> Vec<String> {
+    let tools = request["tools"].as_array().unwrap().iter();
+    let asking = tools.filter(|tool| {
+        tool["name"] == "request_user_input" || tool.to_string().contains("require_escalated")
+    });
+    asking
+        .map(|tool| tool["name"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[tokio::test]
+async fn run_and_its_agents_are_offered_no_way_to_ask() {
+    let model = ModelServer::start([]).await.unwrap();
+    let spawn = sse::function_call("call-1", "spawn_agent", &json!({ "message": "look" }));
+    model.push(HttpReply::stream(&sse::items(&[spawn])));
+    model.always(HttpReply::stream(&sse::text("done")));
+    let folders = ExecFolders::with_model(&model);
+    assert!(folders.exec(&["work"]).status.success());
+    let requests = model.requests();
+    let agent_requests = requests.iter().filter(|request| {
+        let request = request.json();
+        !request["input"].to_string().contains("work")
+    });
+    assert!(agent_requests.count() > 0);
+    for request in &requests {
+        assert_eq!(asking_tools(&request.json()), [] as [String; 0]);
+    }
+
+    // A person who is asked before commands run can be asked for more.
+    let folders = ExecFolders::with_model(&model);
+    let mut server = experimental_server(&folders.home).await;
+    let thread = server.start_thread().await;
+    server.run_turn(&thread, "work").await;
+    let last = model.requests().pop().unwrap();
+    assert_eq!(
+        asking_tools(&last.json()),
+        ["shell_command", "request_user_input"]
+    );
+    server.finish().await.unwrap();
 }

@@ -316,6 +316,7 @@ fn identity_of_agent(identity: &SessionIdentity) -> SessionIdentity {
         is_side_thread,
         has_legacy_history,
         has_paginated_history,
+        is_unattended,
     } = identity;
     SessionIdentity {
         source: source.clone(),
@@ -328,6 +329,7 @@ fn identity_of_agent(identity: &SessionIdentity) -> SessionIdentity {
         is_side_thread: *is_side_thread,
         has_legacy_history: *has_legacy_history,
         has_paginated_history: *has_paginated_history,
+        is_unattended: *is_unattended,
     }
 }
 
@@ -495,6 +497,7 @@ fn identity_of_hidden_thread(identity: &SessionIdentity, source: SessionSource) 
         is_side_thread: _,
         has_legacy_history: _,
         has_paginated_history: _,
+        is_unattended,
     } = identity;
     SessionIdentity {
         source,
@@ -507,6 +510,7 @@ fn identity_of_hidden_thread(identity: &SessionIdentity, source: SessionSource) 
         is_side_thread: false,
         has_legacy_history: false,
         has_paginated_history: false,
+        is_unattended: *is_unattended,
     }
 }
 
@@ -652,6 +656,7 @@ fn identity_of_replay(identity: SessionIdentity, has_file: bool) -> SessionIdent
         is_side_thread,
         has_legacy_history,
         has_paginated_history,
+        is_unattended,
     } = identity;
     SessionIdentity {
         source,
@@ -664,6 +669,7 @@ fn identity_of_replay(identity: SessionIdentity, has_file: bool) -> SessionIdent
         is_side_thread,
         has_legacy_history,
         has_paginated_history,
+        is_unattended,
     }
 }
 

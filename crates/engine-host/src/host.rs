@@ -281,6 +281,7 @@ impl EngineHost {
             (memory_summary, memory_mode);
         session.identity.originator = originator(&settings.client);
         session.identity.source = self.source.clone();
+        session.identity.is_unattended = self.source == SessionSource::Exec;
         session.services.skills = Some(self.skills_of(&settings.overrides)?);
         session.services.plugins = has_plugins.then(|| Arc::clone(&self.plugins));
         let decisions = hooks::decisions(&layers, &plugins, features);

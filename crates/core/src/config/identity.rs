@@ -27,13 +27,8 @@ pub struct SessionIdentity {
     pub has_legacy_history: bool,
     /// Whether its file is written so that other engines show all of it.
     pub has_paginated_history: bool,
-}
-
-impl SessionIdentity {
-    /// Whether nobody is there whom the model could ask: the session belongs to a run without a client.
-    pub(crate) fn is_unattended(&self) -> bool {
-        self.source == SessionSource::Exec
-    }
+    /// Whether nobody is there whom the model could ask: it belongs to a run without a client.
+    pub is_unattended: bool,
 }
 
 impl Default for SessionIdentity {
@@ -48,6 +43,7 @@ impl Default for SessionIdentity {
             ephemeral: false,
             is_side_thread: false,
             has_legacy_history: false,
+            is_unattended: false,
             has_paginated_history: false,
         }
     }

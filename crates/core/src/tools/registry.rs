@@ -87,7 +87,7 @@ impl ToolSet {
             builder.offer(JsReplTool);
             builder.offer(JsReplResetTool);
         }
-        if !is_agent(config) && !config.identity.is_unattended() {
+        if !is_agent(config) && !config.identity.is_unattended {
             builder.offer(RequestUserInputTool {
                 in_default_mode: config.options.features.default_mode_questions,
             });

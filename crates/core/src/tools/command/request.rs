@@ -81,7 +81,7 @@ impl AskablePermissions {
     pub(crate) fn in_session(config: &SessionConfig) -> Self {
         let options = &config.options;
         let is_refused = options.settings.approval_policy == AskForApproval::Never;
-        if config.identity.is_unattended() && is_refused {
+        if config.identity.is_unattended && is_refused {
             Self::Nothing
         } else if options.features.exec_permissions {
             Self::EscalationOrMore
