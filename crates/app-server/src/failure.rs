@@ -30,8 +30,8 @@ impl Failure {
         Self::new(error_code::INVALID_REQUEST, message)
     }
 
-    /// A param exceeds a limit.
-    pub(crate) fn over_limit(message: impl Into<String>) -> Self {
+    /// The params are of the right form, but not acceptable: too much, or unknown.
+    pub(crate) fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(error_code::INVALID_PARAMS, message)
     }
 

@@ -78,11 +78,11 @@ fn typed(params: &CommandExecWriteParams) -> Result<Vec<u8>, Failure> {
     match &params.delta_base64 {
         Some(delta) => STANDARD
             .decode(delta)
-            .map_err(|error| Failure::over_limit(format!("invalid deltaBase64: {error}"))),
+            .map_err(|error| Failure::invalid_params(format!("invalid deltaBase64: {error}"))),
         None if params.close_stdin => Ok(Vec::new()),
         None => {
             let message = "command/exec/write requires deltaBase64 or closeStdin";
-            Err(Failure::over_limit(message))
+            Err(Failure::invalid_params(message))
         }
     }
 }
@@ -127,7 +127,7 @@ fn ended(id: &str) -> Failure {
 
 fn terminal_size(size: &CommandExecTerminalSize) -> Result<TerminalSize, Failure> {
     TerminalSize::new(size.rows, size.cols).ok_or_else(|| {
-        Failure::over_limit("command/exec size rows and cols must be greater than 0")
+        Failure::invalid_params("command/exec size rows and cols must be greater than 0")
     })
 }
 
@@ -312,7 +312,7 @@ fn check(params: &CommandExecParams) -> Result<(), Failure> {
     } else {
         return Ok(());
     };
-    Err(Failure::over_limit(contradiction))
+    Err(Failure::invalid_params(contradiction))
 }
 
 fn timeout(params: &CommandExecParams) -> Result<Option<Duration>, Failure> {
@@ -324,7 +324,7 @@ fn timeout(params: &CommandExecParams) -> Result<Option<Duration>, Failure> {
     };
     let milliseconds = u64::try_from(given).map_err(|_| {
         let message = format!("command/exec timeoutMs must be non-negative, got {given}");
-        Failure::over_limit(message)
+        Failure::invalid_params(message)
     })?;
     Ok(Some(Duration::from_millis(milliseconds)))
 }

@@ -18,7 +18,7 @@ pub(super) async fn status(
     let least = params.min_consolidated_threads;
     if least.is_some_and(|least| !(1..=4096).contains(&least)) {
         let message = "minConsolidatedThreads must be between 1 and 4096";
-        return Err(Failure::over_limit(message));
+        return Err(Failure::invalid_params(message));
     }
     let threads = with_store(&server, |store| store.consolidated_threads()).await?;
     Ok(v2::MemoryStatusResponse {

@@ -203,11 +203,11 @@ pub(super) async fn write(
     let bytes = match &params.delta_base64 {
         Some(delta) => STANDARD
             .decode(delta)
-            .map_err(|error| Failure::over_limit(format!("invalid deltaBase64: {error}")))?,
+            .map_err(|error| Failure::invalid_params(format!("invalid deltaBase64: {error}")))?,
         None if params.close_stdin => Vec::new(),
         None => {
             let message = "process/writeStdin requires deltaBase64 or closeStdin";
-            return Err(Failure::over_limit(message));
+            return Err(Failure::invalid_params(message));
         }
     };
     let run = find(&connection, &params.process_handle)?;
@@ -271,7 +271,9 @@ fn check(params: &ProcessSpawnParams) -> Result<(), Failure> {
     }
     absolute(&params.cwd)?;
     if params.size.is_some() && !params.tty {
-        return Err(Failure::over_limit("process/spawn size requires tty: true"));
+        return Err(Failure::invalid_params(
+            "process/spawn size requires tty: true",
+        ));
     }
     Ok(())
 }
@@ -282,7 +284,7 @@ fn timeout(params: &ProcessSpawnParams) -> Result<Option<Duration>, Failure> {
     };
     let milliseconds = u64::try_from(given).map_err(|_| {
         let message = format!("process/spawn timeoutMs must be non-negative, got {given}");
-        Failure::over_limit(message)
+        Failure::invalid_params(message)
     })?;
     Ok(Some(Duration::from_millis(milliseconds)))
 }
@@ -290,7 +292,7 @@ fn timeout(params: &ProcessSpawnParams) -> Result<Option<Duration>, Failure> {
 fn terminal_size(size: &ProcessTerminalSize) -> Result<TerminalSize, Failure> {
     let side = |value: u32| u16::try_from(value).unwrap_or(u16::MAX);
     TerminalSize::new(side(size.rows), side(size.cols))
-        .ok_or_else(|| Failure::over_limit("process size rows and cols must be greater than 0"))
+        .ok_or_else(|| Failure::invalid_params("process size rows and cols must be greater than 0"))
 }
 
 fn not_started(error: StandaloneError) -> Failure {

@@ -60,7 +60,9 @@ pub(super) async fn import(
             Err(_) => false,
         };
         if !is_known {
-            return Err(Failure::over_limit(format!("thread not found: {thread}")));
+            return Err(Failure::invalid_params(format!(
+                "thread not found: {thread}"
+            )));
         }
     }
     let (project, is_new) = make(&server, new).await?;
@@ -140,7 +142,7 @@ pub(super) async fn move_project(
             "project {} cannot be moved before itself",
             params.project_id
         );
-        return Err(Failure::over_limit(message));
+        return Err(Failure::invalid_params(message));
     }
     let (state, id) = (Arc::clone(server.state()), params.project_id.clone());
     blocking(move || {
@@ -177,7 +179,7 @@ pub(super) async fn list(
     params: ProjectListParams,
 ) -> Result<ProjectListResponse, Failure> {
     if params.sort_direction.is_some() && params.sort_key.is_none() {
-        return Err(Failure::over_limit("sortDirection requires sortKey"));
+        return Err(Failure::invalid_params("sortDirection requires sortKey"));
     }
     let state = Arc::clone(server.state());
     let stored = blocking(move || state.projects().map_err(state_failed)).await?;
@@ -192,7 +194,7 @@ pub(super) async fn list(
         projects.reverse();
     }
     let page = page(projects, params.cursor.as_deref(), params.limit, "projects");
-    let (data, next_cursor) = page.map_err(|failure| Failure::over_limit(failure.message()))?;
+    let (data, next_cursor) = page.map_err(|failure| Failure::invalid_params(failure.message()))?;
     Ok(ProjectListResponse { data, next_cursor })
 }
 
@@ -291,6 +293,6 @@ async fn wire(server: &Arc<AppServer>, project: stored::Project) -> Result<Proje
 fn refused(error: ProjectError) -> Failure {
     match error {
         ProjectError::State(error) => state_failed(error),
-        refused => Failure::over_limit(refused.to_string()),
+        refused => Failure::invalid_params(refused.to_string()),
     }
 }

@@ -72,7 +72,7 @@ pub(super) async fn set_extra_roots(
 ) -> Result<SkillsExtraRootsSetResponse, Failure> {
     if params.extra_roots.len() > MAX_EXTRA_ROOTS {
         let message = format!("at most {MAX_EXTRA_ROOTS} folders of skills can be set");
-        return Err(Failure::over_limit(message));
+        return Err(Failure::invalid_params(message));
     }
     let mut roots = Vec::with_capacity(params.extra_roots.len());
     for root in params.extra_roots {
@@ -103,7 +103,7 @@ pub(super) async fn config_write(
         (None, Some(name)) => SkillSelector::Name(name.trim().to_owned()),
         _ => {
             let message = "skills/config/write requires exactly one of path or name";
-            return Err(Failure::over_limit(message));
+            return Err(Failure::invalid_params(message));
         }
     };
     let enabled = params.enabled;

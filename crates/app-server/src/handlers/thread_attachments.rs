@@ -128,13 +128,13 @@ pub(super) async fn owners(
 
 /// A thread id, whose error has a code of its own for attachments.
 fn owner(id: &str) -> Result<ThreadId, Failure> {
-    thread_id(id).map_err(|failure| Failure::over_limit(failure.message()))
+    thread_id(id).map_err(|failure| Failure::invalid_params(failure.message()))
 }
 
 async fn existing(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure> {
     let id = owner(id)?;
     match record(server, &id).await? {
-        None => Err(Failure::over_limit(format!("thread not found: {id}"))),
+        None => Err(Failure::invalid_params(format!("thread not found: {id}"))),
         Some(_) => Ok(id),
     }
 }
@@ -142,7 +142,7 @@ async fn existing(server: &Arc<AppServer>, id: &str) -> Result<ThreadId, Failure
 fn check(kind: &str, identity: &str) -> Result<(), Failure> {
     for (name, value) in [("attachmentType", kind), ("identityKey", identity)] {
         if value.is_empty() {
-            return Err(Failure::over_limit(format!("{name} must not be empty")));
+            return Err(Failure::invalid_params(format!("{name} must not be empty")));
         }
     }
     Ok(())

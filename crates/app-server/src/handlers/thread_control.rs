@@ -76,7 +76,7 @@ pub(super) async fn shell_command(
             let given = params.timeout_ms.unwrap_or_default();
             let message =
                 format!("thread/shellCommand timeoutMs must be non-negative, got {given}");
-            return Err(Failure::over_limit(message));
+            return Err(Failure::invalid_params(message));
         }
     };
     let op = Op::RunUserShellCommand {

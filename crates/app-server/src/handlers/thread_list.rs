@@ -167,7 +167,7 @@ async fn membership(
     let (section, project) = (params.section_id.clone(), params.project_id.clone());
     let state = Arc::clone(server.state());
     blocking(move || {
-        let not_found = |error: ProjectError| Failure::over_limit(error.to_string());
+        let not_found = |error: ProjectError| Failure::invalid_params(error.to_string());
         Ok(match (section, project) {
             (Update::Set(section), project) => {
                 let mut members = state.threads_of_section(&section).map_err(state_failed)?;
@@ -208,7 +208,7 @@ fn check(params: &ThreadListParams) -> Result<(), Failure> {
         .is_some_and(|some| !some.is_empty())
     {
         let message = "originator filtering is not supported by the local app-server";
-        return Err(Failure::over_limit(message));
+        return Err(Failure::invalid_params(message));
     }
     let has_descent = params.parent_thread_id.is_some() || params.ancestor_thread_id.is_some();
     if params.attached_to_thread_id.is_some() && has_descent {
@@ -283,10 +283,11 @@ fn included(ids: Option<&[String]>) -> Result<Option<Vec<ThreadId>>, Failure> {
     };
     if ids.len() > MAX_INCLUDED {
         let message = format!("includedThreadIds accepts at most {MAX_INCLUDED} entries");
-        return Err(Failure::over_limit(message));
+        return Err(Failure::invalid_params(message));
     }
     let parsed = ids.iter().map(|id| {
-        let invalid = |error| Failure::over_limit(format!("invalid included thread id: {error}"));
+        let invalid =
+            |error| Failure::invalid_params(format!("invalid included thread id: {error}"));
         ThreadId::parse(id).map_err(invalid)
     });
     parsed.collect::<Result<_, _>>().map(Some)
@@ -311,7 +312,7 @@ fn query(params: ThreadListParams, provider: &str) -> Result<ThreadQuery, Failur
     let excluded = params.excluded_thread_ids.map(|ids| {
         let id = |id: String| {
             let invalid =
-                |error| Failure::over_limit(format!("invalid excluded thread id: {error}"));
+                |error| Failure::invalid_params(format!("invalid excluded thread id: {error}"));
             ThreadId::parse(&id).map_err(invalid)
         };
         ids.into_iter().map(id).collect::<Result<Vec<_>, _>>()

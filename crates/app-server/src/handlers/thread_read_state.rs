@@ -22,7 +22,7 @@ pub(super) async fn update(
     RequestContext { server, .. }: RequestContext,
     params: ThreadReadStateUpdateParams,
 ) -> Result<EarlyReply<method::ThreadReadStateUpdate>, Failure> {
-    let invalid = |error: InvalidThreadId| Failure::over_limit(error.to_string());
+    let invalid = |error: InvalidThreadId| Failure::invalid_params(error.to_string());
     let id = ThreadId::parse(&params.thread_id).map_err(invalid)?;
     let is_written = match stored_or_live(&server, &id).await? {
         (None, None) => return Err(Failure::invalid(format!("thread not loaded: {id}"))),

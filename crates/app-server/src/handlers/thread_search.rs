@@ -57,7 +57,7 @@ pub(super) async fn stream(
     params: ThreadSearchParams,
 ) -> Result<EarlyReply<method::ThreadSearchStream>, Failure> {
     if params.search_term.len() > LONGEST_TERM {
-        return Err(Failure::over_limit(format!(
+        return Err(Failure::invalid_params(format!(
             "thread/search/stream searchTerm exceeds {LONGEST_TERM} UTF-8 bytes"
         )));
     }

@@ -127,7 +127,7 @@ fn refused(error: SectionError) -> Failure {
         refused @ (SectionError::NoTarget(_) | SectionError::NotInSection { .. }) => {
             Failure::invalid(refused.to_string())
         }
-        refused => Failure::over_limit(refused.to_string()),
+        refused => Failure::invalid_params(refused.to_string()),
     }
 }
 

@@ -133,7 +133,7 @@ fn check_characters(actual: usize) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("Input exceeds the maximum length of {TEXT_LIMIT} characters.");
-    Err(Failure::over_limit(message).with_data(json!({
+    Err(Failure::invalid_params(message).with_data(json!({
         "input_error_code": "input_too_large",
         "max_chars": TEXT_LIMIT,
         "actual_chars": actual,

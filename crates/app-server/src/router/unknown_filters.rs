@@ -55,7 +55,7 @@ pub(super) fn check(method: &str, params: Option<&RawValue>) -> Result<(), Failu
     });
     match unknown.first() {
         None => Ok(()),
-        Some(name) => Err(Failure::over_limit(format!(
+        Some(name) => Err(Failure::invalid_params(format!(
             "{method} does not know `{name}`; a filter that is not known is refused"
         ))),
     }

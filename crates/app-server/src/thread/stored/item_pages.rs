@@ -65,11 +65,11 @@ fn anchor(
 ) -> Result<ItemPosition, Failure> {
     let Some(turn) = turn else {
         let message = "turnId is required when cursor is an item anchor";
-        return Err(Failure::over_limit(message));
+        return Err(Failure::invalid_params(message));
     };
     let missing = || {
         let message = "cursor.itemId does not identify an item in the requested history scope";
-        Failure::over_limit(message)
+        Failure::invalid_params(message)
     };
     let at = ids.iter().position(|id| *id == turn).ok_or_else(missing)?;
     let turns = turns_at(at)?;
