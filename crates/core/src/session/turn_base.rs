@@ -17,7 +17,8 @@ use crate::input::StopSignal;
 use crate::ports::Model;
 use crate::session_context::SessionContext;
 use crate::tools::{
-    McpTools, ToolEnvironments, ToolServices, ToolSet, TurnCheckpoint, TurnDiffTracker, TurnTools,
+    McpTools, ToolEnvironments, ToolServices, ToolSet, ToolSituation, TurnCheckpoint,
+    TurnDiffTracker, TurnTools,
 };
 use crate::turn::{NextStep, TurnItemIds, TurnScope};
 use crate::turn_settings::{Instructions, TurnSettings, with_overrides};
@@ -248,14 +249,14 @@ impl ToolCache {
             return (model.clone(), Arc::clone(tools));
         }
         let model = with_overrides(resolved.clone(), &base.session.config);
-        let tools = ToolSet::new(
-            &base.session.config,
-            &base.tool_services,
-            &McpTools::default(),
-            &model.info,
-            &settings.sandbox_policy,
-            environments.clone(),
-        );
+        let tools = ToolSet::new(&ToolSituation {
+            config: &base.session.config,
+            services: &base.tool_services,
+            mcp: &McpTools::default(),
+            model: &model.info,
+            policy: &settings.sandbox_policy,
+            environments: environments.clone(),
+        });
         let tools = Arc::new(tools);
         self.0 = Some(CachedTools {
             resolved,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use codex_apply_patch::{DiskFiles, FileAccess, FileEntry, Patch, PatchCaller, PatchPlan};
-use codex_model_client::{CustomToolFormat, ToolSpec};
+use codex_model_client::{ApplyPatchToolType, CustomToolFormat, ToolSpec};
 use codex_protocol::{LOCAL_ENVIRONMENT, PatchApplyStatus};
 use codex_shell_command::{patch_call, shell_script};
 use futures::future::BoxFuture;
@@ -16,6 +16,7 @@ use serde_json::json;
 use super::arguments::{arguments, function};
 use super::call::ToolPayload;
 use super::command::{OutputLayout, structured};
+use super::offer::{ToolOffers, ToolSituation};
 use super::patch_item::{PatchItem, ask, changes_of, unfit};
 use super::places::{CallPlace, ToolEnvironments, remote_path};
 use super::remote_patch::{PatchOutcome, apply_there};
@@ -41,6 +42,21 @@ const ENVIRONMENT_LINE: &str = "*** Environment ID: ";
 #[derive(Deserialize)]
 struct ApplyPatchArguments {
     input: String,
+}
+
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    let environments = situation.environments.clone();
+    if !environments.has_any {
+        return;
+    }
+    match situation.model.apply_patch_tool_type {
+        Some(ApplyPatchToolType::Function) => offers.offer(ApplyPatchTool::Function(environments)),
+        Some(ApplyPatchToolType::Freeform) => offers.offer(ApplyPatchTool::Freeform(environments)),
+        None if situation.options().features.apply_patch_freeform => {
+            offers.offer(ApplyPatchTool::Freeform(environments));
+        }
+        None => {}
+    }
 }
 
 impl Tool for ApplyPatchTool {

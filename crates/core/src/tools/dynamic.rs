@@ -5,7 +5,8 @@ use std::time::Duration;
 use codex_model_client::ToolSpec;
 use codex_protocol::{
     DynamicToolCallRequestEvent, DynamicToolCallResponseEvent, DynamicToolContentItem,
-    DynamicToolFunction, EventMsg, FunctionCallOutputBody, FunctionCallOutputContentItem,
+    DynamicToolFunction, DynamicToolSpec, EventMsg, FunctionCallOutputBody,
+    FunctionCallOutputContentItem,
 };
 use futures::future::BoxFuture;
 use serde_json::Value;
@@ -13,6 +14,7 @@ use serde_json::Value;
 use super::arguments::arguments;
 use super::editor_terminal::permit;
 use super::hook_input::is_editor_terminal;
+use super::offer::{ToolOffers, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 use crate::events::TurnEmitter;
 use crate::questions::{Question, QuestionAnswer, QuestionKey};
@@ -23,6 +25,64 @@ const CANCELLED_MESSAGE: &str = "dynamic tool call was cancelled before receivin
 pub(crate) struct DynamicTool {
     pub(crate) namespace: Option<String>,
     pub(crate) function: DynamicToolFunction,
+}
+
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    for tool in &situation.services.dynamic_tools {
+        offer_tool(tool, offers);
+    }
+}
+
+/// Adds a tool of the client. The name of a call in a namespace contains both, see
+/// [`ToolCall::from_item`](super::call::ToolCall::from_item).
+fn offer_tool(tool: &DynamicToolSpec, offers: &mut ToolOffers) {
+    let mut offered = Vec::new();
+    for (namespace, function) in tool.functions() {
+        let tool = DynamicTool {
+            namespace: namespace.map(str::to_owned),
+            function: function.clone(),
+        };
+        let name = match namespace {
+            Some(namespace) => format!("{namespace}:{}", function.name),
+            None => function.name.clone(),
+        };
+        if function.defer_loading {
+            offers.deferred.push((tool.namespace.clone(), tool.spec()));
+            offers.accept(&name, tool);
+        } else {
+            offered.push(tool.spec());
+            offers.handle(name, tool);
+        }
+    }
+    match tool {
+        // Providers refuse an empty namespace.
+        _ if offered.is_empty() => {}
+        DynamicToolSpec::Function(function) => match &function.namespace {
+            Some(namespace) => add_to_namespace(&mut offers.specs, namespace, offered),
+            None => offers.specs.extend(offered),
+        },
+        DynamicToolSpec::Namespace(namespace) => offers.specs.push(ToolSpec::Namespace {
+            name: namespace.name.clone(),
+            description: namespace.description.clone(),
+            tools: offered,
+        }),
+    }
+}
+
+/// Adds tools to the namespace that earlier tools of the client have named, or to a new one.
+fn add_to_namespace(specs: &mut Vec<ToolSpec>, namespace: &str, offered: Vec<ToolSpec>) {
+    let known = specs.iter_mut().find_map(|spec| match spec {
+        ToolSpec::Namespace { name, tools, .. } if name == namespace => Some(tools),
+        _ => None,
+    });
+    match known {
+        Some(tools) => tools.extend(offered),
+        None => specs.push(ToolSpec::Namespace {
+            name: namespace.to_owned(),
+            description: format!("Tools in the {namespace} namespace."),
+            tools: offered,
+        }),
+    }
 }
 
 /// The specification of a function that somebody outside of the engine carries out.

@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use super::arguments::arguments;
 use super::dynamic::function_spec;
+use super::offer::{ToolOffers, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::agents::is_agent;
 use crate::config::{HostCall, HostTools};
 
 /// One of them.
@@ -17,6 +19,28 @@ use crate::config::{HostCall, HostTools};
 pub(crate) struct HostTool {
     pub(crate) tools: Arc<dyn HostTools>,
     pub(crate) function: DynamicToolFunction,
+}
+
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    let Some(tools) = &situation.config.services.host_tools else {
+        return;
+    };
+    if is_agent(situation.config) {
+        return;
+    }
+    let are_offered = tools.are_offered();
+    for function in tools.functions() {
+        let name = function.name.clone();
+        let tool = HostTool {
+            tools: Arc::clone(tools),
+            function,
+        };
+        if are_offered {
+            offers.offer(tool);
+        } else {
+            offers.accept(&name, tool);
+        }
+    }
 }
 
 impl Tool for HostTool {

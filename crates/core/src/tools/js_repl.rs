@@ -12,6 +12,7 @@ use serde_json::json;
 use super::arguments::{function, incompatible};
 use super::call::ToolPayload;
 use super::command::{CommandEnd, command_item};
+use super::offer::{ToolOffers, ToolSituation};
 use super::places::CallPlace;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use crate::cells::{CellReport, CellStatus, ConsoleRun, ScriptOrigin};
@@ -32,6 +33,13 @@ TEXT: /\s*([^\s{"`]|`[^`]|``[^`])(.|\n)*/
 /// Whether a tool belongs to the console.
 pub(crate) fn is_console(name: &str) -> bool {
     matches!(name, "js_repl" | "js_repl_reset")
+}
+
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    if situation.options().js_repl.is_some() && situation.is_local() {
+        offers.offer(JsReplTool);
+        offers.offer(JsReplResetTool);
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

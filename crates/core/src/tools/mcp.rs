@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use super::arguments::incompatible;
 use super::call::ToolPayload;
+use super::offer::{ToolOffers, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 use crate::events::TurnEmitter;
 use crate::gate::{Denied, Effect, McpEffect, TurnPolicy};
@@ -21,6 +22,18 @@ use crate::mcp::{OfferedTool, error_output, for_text_models, output_of};
 /// A tool of a server.
 #[derive(Clone, Debug)]
 pub(crate) struct McpTool(pub(crate) OfferedTool);
+
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    for tool in &situation.mcp.tools {
+        offers.offer(McpTool(tool.clone()));
+        offers.namespaces.add(tool);
+    }
+    for spec in &situation.mcp.recorded {
+        offers.namespaces.add_recorded(spec);
+        offers.recorded.insert(spec.name().to_owned());
+        offers.specs.push(spec.clone());
+    }
+}
 
 impl Tool for McpTool {
     fn spec(&self) -> ToolSpec {

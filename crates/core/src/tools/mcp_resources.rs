@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::{arguments, function};
 use super::mcp::McpCallItem;
+use super::offer::{ToolOffers, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 
 /// Lists with more pages count as endless.
@@ -36,6 +37,14 @@ struct ResourceQuery {
 struct ReadResourceArguments {
     server: String,
     uri: String,
+}
+
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    if situation.mcp.has_servers {
+        offers.offer(McpResources::List);
+        offers.offer(McpResources::Templates);
+        offers.offer(McpResources::Read);
+    }
 }
 
 impl Tool for McpResources {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
+use super::offer::{ToolOffers, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use crate::gate::{Denied, PermissionsRequest, TurnPolicy};
 
@@ -29,6 +30,12 @@ struct RequestedPermissions {
     network: Option<NetworkPermissions>,
     #[serde(default)]
     file_system: Option<FileSystemPermissions>,
+}
+
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    if situation.options().features.request_permissions && situation.is_local() {
+        offers.offer(RequestPermissionsTool);
+    }
 }
 
 impl Tool for RequestPermissionsTool {

@@ -10,7 +10,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
+use super::offer::{ToolOffers, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
+use crate::agents::is_agent;
 use crate::questions::{Question, QuestionAnswer, QuestionKey};
 
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +36,15 @@ struct AskedQuestion {
     options: Option<Vec<RequestUserInputOption>>,
     #[serde(default)]
     is_secret: bool,
+}
+
+/// Where somebody can answer.
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    if !is_agent(situation.config) && !situation.config.identity.is_unattended {
+        offers.offer(RequestUserInputTool {
+            in_default_mode: situation.options().features.default_mode_questions,
+        });
+    }
 }
 
 impl Tool for RequestUserInputTool {

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{arguments, function};
+use super::offer::{ToolOffers, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use crate::config::{SuggestionKind, ToolSuggestion};
 use crate::questions::{Question, QuestionAnswer, QuestionKey};
@@ -38,6 +39,13 @@ impl ToolSuggestTool {
     pub(crate) fn new(mut candidates: Vec<ToolSuggestion>) -> Self {
         candidates.truncate(MAX_LISTED);
         Self(candidates.into())
+    }
+}
+
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    let suggestions = &situation.mcp.suggestions;
+    if !suggestions.is_empty() {
+        offers.offer(ToolSuggestTool::new(suggestions.clone()));
     }
 }
 

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
+use super::offer::{ToolOffers, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 #[derive(Debug)]
@@ -25,6 +26,10 @@ struct UpdatePlanArguments {
 struct PlanEntry {
     step: String,
     status: StepStatus,
+}
+
+pub(super) fn offer(_situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    offers.offer(UpdatePlanTool);
 }
 
 impl Tool for UpdatePlanTool {

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
+use super::offer::{ToolOffers, ToolSituation};
 use super::places::ToolEnvironments;
 use super::remote_command::sandbox_there;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
@@ -26,6 +27,12 @@ struct ViewImageArguments {
     environment_id: Option<String>,
     #[serde(default)]
     detail: Option<String>,
+}
+
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    if situation.environments.has_any {
+        offers.offer(ViewImageTool(situation.environments.clone()));
+    }
 }
 
 impl Tool for ViewImageTool {

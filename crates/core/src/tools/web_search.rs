@@ -4,6 +4,7 @@ use codex_model_client::{ModelInfo, ToolSpec, WebSearchFilters, WebSearchToolTyp
 use codex_protocol::{SandboxPolicy, WebSearchMode};
 use parking_lot::Mutex;
 
+use super::offer::{ToolOffers, ToolSituation};
 use crate::config::WebSearch;
 
 /// Whether the thread has full access, as far as searches go. That it began without full access is never changed, because any
@@ -26,8 +27,18 @@ impl SearchAccess {
     }
 }
 
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    let search = make_spec(
+        &situation.options().web_search,
+        situation.model,
+        situation.policy,
+        &situation.services.search_access,
+    );
+    offers.specs.extend(search);
+}
+
 /// The tool for turns with this policy; none if the model may not search.
-pub(crate) fn web_search(
+fn make_spec(
     search: &WebSearch,
     model: &ModelInfo,
     policy: &SandboxPolicy,
@@ -75,7 +86,7 @@ mod tests {
             };
             let model = ModelCatalog::bundled().resolve("m").info;
             let access = SearchAccess::default();
-            match web_search(&search, &model, &SandboxPolicy::DangerFullAccess, &access)? {
+            match make_spec(&search, &model, &SandboxPolicy::DangerFullAccess, &access)? {
                 ToolSpec::WebSearch {
                     external_web_access,
                     ..

@@ -22,7 +22,7 @@ use crate::git;
 use crate::history::{Conversation, summary};
 use crate::input::{Input, TurnInput};
 use crate::mcp::SandboxState;
-use crate::tools::{McpTools, ToolEnvironments, ToolSet};
+use crate::tools::{McpTools, ToolEnvironments, ToolSet, ToolSituation};
 use crate::turn_settings::with_overrides;
 
 /// So many cut answers in a row end a turn: a model whose calls never fit would be asked for ever.
@@ -334,14 +334,17 @@ impl RunningTurn<'_> {
             settings,
             ..
         } = self.scope;
-        let all = ToolSet::new(
-            &session.config,
-            tool_services,
+        let all = ToolSet::new(&ToolSituation {
+            config: &session.config,
+            services: tool_services,
             mcp,
-            &settings.model,
-            &settings.sandbox_policy,
-            ToolEnvironments::from_choices(settings.has_environment, &settings.environments),
-        );
+            model: &settings.model,
+            policy: &settings.sandbox_policy,
+            environments: ToolEnvironments::from_choices(
+                settings.has_environment,
+                &settings.environments,
+            ),
+        });
         self.scope.tools.replace(Arc::new(all));
     }
 }

@@ -14,6 +14,20 @@ mod spawn_agents_on_csv;
 mod worker;
 
 pub(crate) use interrupted::end_interrupted_jobs;
-pub(crate) use report_agent_job_result::ReportAgentJobResultTool;
-pub(crate) use spawn_agents_on_csv::SpawnAgentsOnCsvTool;
-pub(crate) use worker::is_worker;
+
+use super::offer::{ToolOffers, ToolSituation};
+use report_agent_job_result::ReportAgentJobResultTool;
+use spawn_agents_on_csv::SpawnAgentsOnCsvTool;
+use worker::is_worker;
+
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    if situation.options().agent_jobs.is_none() {
+        return;
+    }
+    if situation.options().agents.is_some() {
+        offers.offer(SpawnAgentsOnCsvTool);
+    }
+    if is_worker(situation.config) {
+        offers.offer(ReportAgentJobResultTool);
+    }
+}

@@ -7,9 +7,11 @@ mod close_agent;
 mod resume_agent;
 mod send_input;
 mod spawn_agent;
+mod tool_names;
 mod wait_agent;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use codex_protocol::{AgentStatus, EventMsg, RolloutItem, RolloutLine, ThreadId, UserInput};
 use tokio::sync::oneshot;
@@ -17,35 +19,32 @@ use tokio::sync::oneshot;
 use crate::agents::{AgentHandle, AgentRequest, AgentSource};
 use crate::events::TurnEmitter;
 use crate::stored_thread::StoredThread;
+use crate::tools::offer::{ToolOffers, ToolSituation};
 use crate::tools::tool::{ToolContext, ToolFailure};
 
 pub(super) use agent_config::{AgentWishes, config_of, model_description, role_description};
-pub(crate) use close_agent::CloseAgentTool;
-pub(crate) use resume_agent::ResumeAgentTool;
-pub(crate) use send_input::SendInputTool;
-pub(crate) use spawn_agent::SpawnAgentTool;
-pub(crate) use wait_agent::WaitAgentTool;
+use close_agent::CloseAgentTool;
+use resume_agent::ResumeAgentTool;
+use send_input::SendInputTool;
+use spawn_agent::SpawnAgentTool;
+pub(crate) use tool_names::{directs_agents, manages_agents};
+use wait_agent::WaitAgentTool;
 
-/// Whether a tool starts, changes or ends agents. The name may begin with a namespace.
-pub(crate) fn manages_agents(tool: &str) -> bool {
-    matches!(
-        tool.rsplit(':').next().unwrap_or(tool),
-        "spawn_agent"
-            | "send_input"
-            | "resume_agent"
-            | "close_agent"
-            | "send_message"
-            | "followup_task"
-            | "interrupt_agent"
-    )
-}
-
-/// Whether a tool tells an agent what to do, which then does it with its own permissions.
-pub(crate) fn directs_agents(tool: &str) -> bool {
-    matches!(
-        tool.rsplit(':').next().unwrap_or(tool),
-        "send_input" | "send_message" | "followup_task"
-    )
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    let Some(agents) = &situation.options().agents else {
+        return;
+    };
+    if agents.team.is_some() {
+        return;
+    }
+    let services = situation.services;
+    let make = || SpawnAgentTool::make_spec(agents, &services.model.choices());
+    let spec = services.spawn_tool.get_or_init(make);
+    offers.offer(SpawnAgentTool(Arc::clone(spec)));
+    offers.offer(SendInputTool);
+    offers.offer(ResumeAgentTool);
+    offers.offer(WaitAgentTool);
+    offers.offer(CloseAgentTool);
 }
 
 /// The end of a call, emitted exactly once.

@@ -1,0 +1,13 @@
+//! Images that the provider makes: their entry among the tools.
+
+use codex_model_client::ToolSpec;
+
+use super::offer::{ToolOffers, ToolSituation};
+
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    if situation.options().features.image_generation && situation.model.takes_images() {
+        offers.specs.push(ToolSpec::ImageGeneration {
+            output_format: "png".to_owned(),
+        });
+    }
+}
