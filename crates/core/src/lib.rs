@@ -43,6 +43,7 @@ mod turn_reviews;
 mod turn_rights;
 mod turn_settings;
 
+pub use codex_gate::ToolApproval;
 pub use config::{
     AdministratorLimits, AgentJobs, AgentRole, AgentSettings, AllowedValues, ApprovalNotStored,
     AppsServer, CheckpointOptions, ClientHook, ClientHookCall, ClientHookError, ClientHooks,
@@ -52,8 +53,8 @@ pub use config::{
     RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnavailable, RecordedAnswer,
     RecordedFailure, ReplaySource, RoleSettings, RoleUnavailable, SandboxKind, SessionConfig,
     SessionHooks, SessionIdentity, SessionOptions, SessionServices, SuggestionKind, TakenInput,
-    TeamSettings, ToolApproval, ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch,
-    WritableFiles, is_sandboxed,
+    TeamSettings, ToolSuggestion, ToolSuggestions, TurnEnded, WebSearch, WritableFiles,
+    is_sandboxed,
 };
 pub use context::{default_mode_instructions, image_data_url, plan_mode_instructions};
 pub use derived_sessions::{MemoryAgent, ReplayServices};

@@ -3,11 +3,11 @@
 use codex_protocol::{EDITOR_TERMINAL, FileChange};
 use serde_json::{Value, json};
 
-use crate::gate::{
-    CommandEffect, Effect, McpEffect, PatchEffect, PermissionsRequest, ReviewSubject,
-    SandboxPermissions,
-};
+use crate::gate::ReviewSubject;
 use crate::turn_settings::TurnSettings;
+use codex_gate::{
+    CommandEffect, Effect, McpEffect, PatchEffect, PermissionsRequest, SandboxPermissions,
+};
 
 /// What a reviewer decides about.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,6 +5,7 @@ use std::fmt::Debug;
 use std::sync::Arc;
 
 use codex_apps::{AppRules, ToolCacheFile};
+use codex_gate::ToolApproval;
 use codex_mcp_client::McpServerConfig;
 
 /// An MCP server of a thread.
@@ -33,18 +34,6 @@ pub struct AppsServer {
     pub rules: AppRules,
     /// The tools from the last time, which are offered while the server starts.
     pub cache: ToolCacheFile,
-}
-
-/// How calls of a tool are approved.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ToolApproval {
-    /// By the annotations of the tool.
-    #[default]
-    Auto,
-    /// A person approves each call.
-    Prompt,
-    /// Calls need no approval.
-    Approve,
 }
 
 /// Stores approvals of MCP tools for later threads.

@@ -37,7 +37,7 @@ pub use hooks::{EndedTurn, HostCall, HostToolError, HostTools, InstructionFiles,
 pub use identity::SessionIdentity;
 pub use limits::{AdministratorLimits, AllowedValues, NotAllowed, SandboxKind};
 pub use machines::OtherMachines;
-pub use mcp::{ApprovalNotStored, AppsServer, McpApprovals, McpServer, ToolApproval};
+pub use mcp::{ApprovalNotStored, AppsServer, McpApprovals, McpServer};
 pub(crate) use network::{closed_network, listed_hosts, within_limits};
 pub use options::SessionOptions;
 pub use realtime::{

@@ -11,9 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::assessment::{ReviewProgress, StartedReview};
 use super::connection::ConnectionRequest;
-use super::decision::{ApprovalReason, ApprovalRequest, GateDecision, Permit};
-use super::effect::{CommandEffect, Effect, PermissionsRequest};
-use super::turn_policy::{TurnPolicy, grants_of};
+use codex_gate::grants_of;
+use codex_gate::{ApprovalReason, ApprovalRequest, GateDecision, Permit};
+use codex_gate::{CommandEffect, Effect, PermissionsRequest};
 
 use crate::hooks::HookOccasion;
 use crate::requests::Requests;
@@ -202,7 +202,7 @@ impl Gate {
         let Effect::Command(command) = effect else {
             return false;
         };
-        let policy = TurnPolicy::from_settings(&self.settings, &self.session.config);
+        let policy = self.settings.turn_policy(&self.session.config);
         let additional = command.additional.as_ref();
         let read = additional.map(|asked| grants_of(asked, &policy.cwd).read);
         read.is_some_and(|read| policy.hidden_in_permissions(&read).is_some())
@@ -270,7 +270,7 @@ impl Gate {
     ) -> Result<RequestPermissionsResponse, Denied> {
         let emitter = &self.session.emitter;
         emitter.log_question(&self.settings.id, &self.call_id).await;
-        let policy = TurnPolicy::from_settings(&self.settings, &self.session.config);
+        let policy = self.settings.turn_policy(&self.session.config);
         let reads_hidden = policy
             .hidden_in_permissions(&policy.read_by(&request.permissions))
             .is_some();

@@ -1,193 +1,29 @@
-//! The policies of a turn, and what they mean for files.
+//! The policies of a turn, as the gate wants them.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use codex_hidden_files::PatternOwner;
-use codex_protocol::{AskForApproval, PermissionProfile};
-use codex_sandbox::{
-    ConfinementPolicy, EnforcementLevels, EngineFiles, FileRules, Grants, LaunchPlan,
-    LaunchPlanError, LimitedCommands, NetworkLimits, NetworkMode, PolicyContext, effective_network,
-};
+use codex_gate::TurnPolicy;
+use codex_sandbox::{FileRules, PolicyContext};
 
-use super::decision::Confinement;
 use crate::config::{SessionConfig, policy_of, writing};
 use crate::turn_settings::TurnSettings;
 
-/// The policies of a turn.
-#[derive(Clone, Debug)]
-pub(crate) struct TurnPolicy {
-    pub(crate) approval: AskForApproval,
-    pub(crate) policy: ConfinementPolicy,
-    pub(crate) cwd: PathBuf,
-    pub(crate) tmpdir: Option<PathBuf>,
-    /// The environment of commands.
-    pub(crate) environment: Arc<BTreeMap<OsString, OsString>>,
-    /// The shell of the user.
-    pub(crate) shell: PathBuf,
-    /// Whether a command may ask for additional permissions.
-    pub(crate) inline_permissions: bool,
-    /// Whether the user chose the sandbox of Windows.
-    pub(crate) restricted_token: bool,
-    /// What limits the network to certain hosts.
-    pub(crate) network_limits: Arc<NetworkLimits>,
-    /// The files that control the engine, and what the writable roots resolved to.
-    pub(crate) engine: Arc<EngineFiles>,
-}
-
-impl TurnPolicy {
-    pub(crate) fn from_settings(settings: &TurnSettings, config: &SessionConfig) -> Self {
-        Self {
-            approval: settings.approval_policy,
-            policy: policy_of(&settings.sandbox_policy),
-            cwd: settings.cwd.clone(),
+impl TurnSettings {
+    /// What the gate decides by.
+    pub(crate) fn turn_policy(&self, config: &SessionConfig) -> TurnPolicy {
+        TurnPolicy {
+            approval: self.approval_policy,
+            policy: policy_of(&self.sandbox_policy),
+            cwd: self.cwd.clone(),
             tmpdir: config.tmpdir(),
             environment: Arc::clone(&config.services.environment),
-            shell: settings.shell.clone(),
+            shell: self.shell.clone(),
             inline_permissions: config.options.features.exec_permissions,
             restricted_token: config.options.restricted_token,
-            network_limits: Arc::clone(&settings.network_limits),
+            network_limits: Arc::clone(&self.network_limits),
             engine: Arc::clone(&config.services.engine_files),
         }
     }
-
-    /// Whether commands may write anywhere.
-    pub(crate) fn is_open(&self) -> bool {
-        matches!(
-            self.policy,
-            ConfinementPolicy::DangerFullAccess | ConfinementPolicy::External { .. }
-        )
-    }
-
-    /// Whether commands get the variable that says that the network is restricted.
-    pub(crate) fn network_is_restricted(&self) -> bool {
-        let policy_context = self.policy_context(Grants::default());
-        let by_host = codex_sandbox::probe().limits_hosts();
-        effective_network(&self.policy, &policy_context, by_host) == NetworkMode::Restricted
-    }
-
-    /// Why a command in the sandbox cannot be given the network, if it cannot.
-    pub(crate) fn network_problem(&self) -> Option<String> {
-        whole_network_problem(&self.network_limits, LimitedCommands::Confined)
-    }
-
-    /// Why a command of the model has no network without the sandbox either, if it has none.
-    pub(crate) fn network_problem_outside(&self) -> Option<String> {
-        whole_network_problem(&self.network_limits, LimitedCommands::OfModel)
-    }
-
-    pub(crate) fn may_ask_about_sandbox(&self) -> bool {
-        match self.approval {
-            AskForApproval::Never => false,
-            AskForApproval::Granular(granular) => granular.sandbox_approval,
-            _ => true,
-        }
-    }
-
-    pub(crate) fn may_ask_for_permissions(&self) -> bool {
-        match self.approval {
-            AskForApproval::Never => false,
-            AskForApproval::Granular(granular) => granular.request_permissions,
-            _ => true,
-        }
-    }
-
-    fn policy_context(&self, grants: Grants) -> PolicyContext {
-        let tmpdir = self.tmpdir.clone();
-        PolicyContext {
-            tmpdir,
-            grants,
-            network_limits: Arc::clone(&self.network_limits),
-            hidden_files: Arc::clone(&self.engine.hidden_files),
-            engine: Arc::clone(&self.engine),
-            ..PolicyContext::in_folder(&self.cwd)
-        }
-    }
-
-    /// The file rules, if the policy confines files.
-    pub(crate) fn file_rules(&self, grants: Grants) -> Option<FileRules> {
-        FileRules::from_policy(&self.policy, &self.policy_context(grants))
-    }
-
-    /// Who hides a path, if it is hidden.
-    pub(crate) fn hidden_by(&self, path: &Path) -> Option<PatternOwner> {
-        let policy_context = self.policy_context(Grants::default());
-        codex_sandbox::hidden_by(&self.policy, &policy_context, path)
-    }
-
-    /// Whether all of these paths, links resolved, may be written without approval.
-    pub(crate) fn may_write(&self, paths: &[PathBuf], grants: Grants) -> bool {
-        let policy_context = self.policy_context(Grants::default());
-        let is_closed =
-            |path: &PathBuf| codex_sandbox::is_ignore_file(&self.policy, &policy_context, path);
-        if paths.iter().any(is_closed) {
-            return false;
-        }
-        match self.file_rules(grants) {
-            Some(rules) => paths.iter().all(|path| rules.may_write(path)),
-            None => true,
-        }
-    }
-
-    /// Whether a path may be read.
-    pub(crate) fn may_read(&self, path: &Path, grants: Grants) -> bool {
-        if self.hidden_by(path).is_some() {
-            return false;
-        }
-        let Some(rules) = self.file_rules(grants) else {
-            return true;
-        };
-        let readable = match &rules.read {
-            codex_sandbox::ReadScope::Everything => true,
-            codex_sandbox::ReadScope::Only(roots) => {
-                roots.iter().any(|root| path.starts_with(root))
-            }
-        };
-        readable && !rules.hides(path)
-    }
-
-    /// Whether the system can confine a command at all.
-    pub(crate) fn can_confine(&self, grants: &Grants, levels: EnforcementLevels) -> bool {
-        let policy_context = self.policy_context(grants.clone());
-        let network = effective_network(&self.policy, &policy_context, levels.limits_hosts());
-        let levels = levels.with_choice(self.restricted_token);
-        levels.can_confine(network)
-    }
-
-    /// The plan for a launch under a confinement.
-    pub(crate) fn plan(
-        &self,
-        confinement: &Confinement,
-        levels: EnforcementLevels,
-    ) -> Result<LaunchPlan, LaunchPlanError> {
-        let levels = levels.with_choice(self.restricted_token);
-        let unconfined = &ConfinementPolicy::DangerFullAccess;
-        let (policy, grants) = match confinement {
-            Confinement::None | Confinement::OfPerson => (unconfined, Grants::default()),
-            Confinement::Policy(grants) => (&self.policy, grants.clone()),
-        };
-        let mut policy_context = self.policy_context(grants);
-        if *confinement == Confinement::OfPerson {
-            policy_context.network_limits = Arc::new(self.network_limits.for_people());
-            // What a person types is what the person wants to be read.
-            policy_context.hidden_files = Arc::default();
-        }
-        if let Some(rules) = FileRules::from_policy(policy, &policy_context) {
-            self.engine.granted_roots.add(&rules.writable);
-        }
-        codex_sandbox::plan(policy, &policy_context, levels)
-    }
-}
-
-/// Why the whole network cannot be given, if it cannot.
-fn whole_network_problem(limits: &NetworkLimits, commands: LimitedCommands) -> Option<String> {
-    let settings = limits.settings(commands)?;
-    let explanation = limits.explanation(commands);
-    Some(explanation.unwrap_or_else(|| {
-        format!("The network is limited to certain hosts by {settings}; just connect to a host.")
-    }))
 }
 
 /// Prepares the folders of a session before its commands run: resolves its writable roots, and removes what
@@ -201,24 +37,4 @@ pub(crate) fn prepare_folders(config: &SessionConfig) {
         ..PolicyContext::in_folder(&config.options.settings.cwd)
     };
     FileRules::resolve_roots(&policy, &policy_context);
-}
-
-/// Permissions in the terms of the sandbox.
-pub(crate) fn grants_of(profile: &PermissionProfile, cwd: &Path) -> Grants {
-    let files = profile.file_system.clone().unwrap_or_default();
-    let paths = |paths: Option<Vec<codex_protocol::AbsolutePathBuf>>| {
-        paths
-            .unwrap_or_default()
-            .into_iter()
-            .map(|path| cwd.join(path.0))
-            .collect()
-    };
-    Grants {
-        read: paths(files.read),
-        write: paths(files.write),
-        network: profile
-            .network
-            .and_then(|network| network.enabled)
-            .unwrap_or(false),
-    }
 }

@@ -10,7 +10,8 @@ use codex_protocol::Tool;
 use serde_json::Value;
 
 use super::schema::for_models;
-use crate::config::{McpServer, ToolApproval};
+use crate::config::McpServer;
+use codex_gate::ToolApproval;
 
 /// The longest name that providers accept.
 const MAX_NAME_CHARS: usize = 64;

@@ -18,7 +18,6 @@ use super::turn_base::{ToolCache, TurnBase};
 use crate::agents::{AgentTree, ChildAgents, ResumedAgent, is_agent};
 use crate::config::McpServer;
 use crate::events::Emitter;
-use crate::gate::ApprovalStore;
 use crate::history::{Conversation, UnfinishedTurn};
 use crate::hooks::HookOccasion;
 use crate::input::{HiddenItem, LateInput};
@@ -26,6 +25,7 @@ use crate::ports::SessionInput;
 use crate::session_context::{SessionBeginning, SessionContext};
 use crate::thread::SampleRequest;
 use crate::thread_origin::AgentLauncher;
+use codex_gate::ApprovalStore;
 
 /// How many turns may wait, and how many questions to the model.
 pub(super) const MAX_WAITING: usize = 512;

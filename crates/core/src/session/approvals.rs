@@ -14,14 +14,12 @@ use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::elicitation;
 use super::open_questions::{PendingApproval, PendingGrant, WaitingConnection};
-use crate::gate::{
-    self, ApprovalRequest, CommandEffect, Effect, EffectCall, GateDecision, GateRequest, Permit,
-    QuestionTexts, TurnPolicy,
-};
+use crate::gate::{self, EffectCall, GateRequest};
 use crate::history::developer_message;
 use crate::input::Input;
 use crate::questions::QuestionKey;
 use crate::turn_settings::TurnSettings;
+use codex_gate::{ApprovalRequest, CommandEffect, Effect, GateDecision, Permit, QuestionTexts};
 
 impl ThreadCall for GateRequest {
     type Reply = ();
@@ -93,18 +91,18 @@ impl SessionActor {
     }
 
     fn decide_effect(&self, call: &EffectCall, retry_of: Option<&Permit>) -> GateDecision {
-        let policy = TurnPolicy::from_settings(&call.settings, &self.context.config);
+        let policy = call.settings.turn_policy(&self.context.config);
         let limited = (call.settings.is_of_earlier_turn).then(|| self.approvals.of_earlier_turn());
         let approvals = limited.as_ref().unwrap_or(&self.approvals);
         match (&call.effect, retry_of) {
             (Effect::Command(command), Some(first)) => {
-                let retry = gate::decide_retry(command, &policy, first);
+                let retry = codex_gate::decide_retry(command, &policy, first);
                 retry.unwrap_or_else(|| GateDecision::Refuse(String::new()))
             }
             (effect, _) => {
-                let decision = gate::decide(effect, &policy, approvals);
+                let decision = codex_gate::decide(effect, &policy, approvals);
                 let levels = || self.context.processes.levels();
-                gate::without_sandbox(decision, effect, &policy, approvals, levels)
+                codex_gate::without_sandbox(decision, effect, &policy, approvals, levels)
             }
         }
     }
@@ -123,21 +121,21 @@ impl SessionActor {
         let (settings, call_id) = (&call.settings, &call.call_id);
         match &call.effect {
             Effect::Command(command) => {
-                let policy = TurnPolicy::from_settings(settings, &self.context.config);
+                let policy = settings.turn_policy(&self.context.config);
                 let grants = self.approvals.grants();
-                let actions = gate::command_summary(
+                let actions = codex_gate::command_summary(
                     &command.argv,
                     &command.cwd,
                     command.machine.is_some(),
                     &policy,
                     grants,
                 );
-                let texts = gate::command_texts(command, request, &policy);
+                let texts = codex_gate::command_texts(command, request, &policy);
                 exec_request(command, request, settings, call_id, actions, texts)
             }
             Effect::Patch(patch) => {
-                let policy = TurnPolicy::from_settings(settings, &self.context.config);
-                let texts = gate::patch_texts(patch, &policy, &self.approvals.grants());
+                let policy = settings.turn_policy(&self.context.config);
+                let texts = codex_gate::patch_texts(patch, &policy, &self.approvals.grants());
                 patch_request(patch.changes.clone(), settings, call_id, texts)
             }
             Effect::Mcp(effect) => elicitation::approval_request(effect, &settings.id, call_id),
@@ -209,12 +207,12 @@ impl SessionActor {
         call_id: String,
     ) {
         let settings = &pending.settings;
-        let turn_policy = TurnPolicy::from_settings(settings, &self.context.config);
+        let turn_policy = settings.turn_policy(&self.context.config);
         if !turn_policy.may_ask_for_permissions() {
             let _ = pending.reply.send(RequestPermissionsResponse::default());
             return;
         }
-        let texts = gate::permissions_texts(&pending.asked, reason.as_deref(), &turn_policy);
+        let texts = codex_gate::permissions_texts(&pending.asked, reason.as_deref(), &turn_policy);
         let event = EventMsg::RequestPermissions(RequestPermissionsEvent {
             call_id: call_id.clone(),
             turn_id: settings.id.to_string(),
@@ -246,7 +244,7 @@ impl SessionActor {
             file_system: permissions.file_system.clone(),
             macos: None,
         };
-        let grants = gate::grants_of(&profile, &pending.settings.cwd);
+        let grants = codex_gate::grants_of(&profile, &pending.settings.cwd);
         match response.scope {
             PermissionGrantScope::Turn => self.approvals.grant_for_turn(&grants),
             PermissionGrantScope::Session => self.approvals.grant_for_session(&grants),

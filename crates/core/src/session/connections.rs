@@ -7,7 +7,7 @@ use codex_protocol::{NetworkPolicyAmendment, NetworkPolicyRuleAction, ReviewDeci
 
 use super::actor::SessionActor;
 use super::open_questions::{PendingConnection, WaitingConnection};
-use crate::gate::{ConnectionRequest, TurnPolicy};
+use crate::gate::ConnectionRequest;
 
 impl SessionActor {
     /// Decides about a connection, or asks a person. What was decided for the session also holds for commands of turns that have
@@ -31,7 +31,7 @@ impl SessionActor {
             // Dropping the sender informs the command.
             return;
         }
-        let policy = TurnPolicy::from_settings(&connection.settings, &self.context.config);
+        let policy = connection.settings.turn_policy(&self.context.config);
         if !policy.may_ask_about_sandbox() {
             let reason = match connection.reason {
                 AskReason::NotListed => NOBODY_ASKED,

@@ -1,6 +1,7 @@
 //! Questions about MCP servers: elicitations of a server, and approvals of calls of its tools. Both are
 //! elicitations for the client, whose texts have escapes for what would not show.
 
+use codex_gate::ToolApproval;
 use codex_mcp_client::ElicitationReply;
 use codex_protocol::{
     AskForApproval, ElicitationAction, ElicitationRequest, ElicitationRequestEvent, EventMsg,
@@ -12,10 +13,10 @@ use serde_json::{Map, Value, json};
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::elicitation_texts::{visible_question, visible_value};
-use crate::config::ToolApproval;
-use crate::gate::{ApprovalKey, Denied, McpEffect};
+use crate::gate::Denied;
 use crate::mcp::Elicitation;
 use crate::questions::{QuestionAnswer, QuestionKey};
+use codex_gate::{ApprovalKey, McpEffect};
 
 impl ThreadCall for Elicitation {
     type Reply = ();

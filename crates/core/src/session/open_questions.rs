@@ -10,9 +10,10 @@ use codex_host_policy::Host;
 use codex_protocol::{RequestPermissionProfile, RequestPermissionsResponse};
 use tokio::sync::oneshot;
 
-use crate::gate::{ApprovalRequest, ConnectionRequest, Denied, Permit};
+use crate::gate::{ConnectionRequest, Denied};
 use crate::questions::{QuestionAnswer, QuestionKey};
 use crate::turn_settings::TurnSettings;
+use codex_gate::{ApprovalRequest, Permit};
 
 /// The questions that wait for an answer.
 #[derive(Debug, Default)]

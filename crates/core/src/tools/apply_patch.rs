@@ -21,7 +21,6 @@ use super::patch_item::{PatchItem, ask, changes_of, unfit};
 use super::places::{CallPlace, ToolEnvironments, remote_path};
 use super::remote_patch::{PatchOutcome, apply_there};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use crate::gate::TurnPolicy;
 use crate::input::Input;
 
 const DESCRIPTION: &str = include_str!("../../prompts/apply_patch.md");
@@ -224,7 +223,7 @@ async fn apply(
         return finish(context, layout, &output, exit_code, elapsed);
     }
     let interrupted = Arc::new(());
-    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+    let turn_policy = context.settings.turn_policy(&context.session.config);
     let files = PatchFiles {
         interrupted: Arc::downgrade(&interrupted),
         hidden_problem: Box::new(move |path| turn_policy.hidden_problem(path)),
@@ -240,7 +239,7 @@ async fn apply(
         context.emitter.clone(),
         &context.call.id,
         changes,
-        !permit.approved,
+        !permit.is_approved(),
     );
     let started = context.session.clock.elapsed();
     let recorded = context

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::command::DECLINED_MESSAGE;
 use super::tool::{ToolContext, ToolFailure};
-use crate::gate::{CommandEffect, Denied, Effect, SandboxPermissions, TurnPolicy};
+use crate::gate::Denied;
+use codex_gate::{CommandEffect, Effect, SandboxPermissions};
 
 /// Waits until the command of a call may run.
 pub(super) async fn permit(context: &ToolContext, arguments: &Value) -> Result<(), ToolFailure> {
@@ -38,9 +39,9 @@ pub(super) async fn permit(context: &ToolContext, arguments: &Value) -> Result<(
         Denied::Declined | Denied::Cancelled => ToolFailure::Model(DECLINED_MESSAGE.to_owned()),
         Denied::Aborted => ToolFailure::Aborted,
     })?;
-    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+    let turn_policy = context.settings.turn_policy(&context.session.config);
     let levels = context.session.processes.levels();
-    match turn_policy.plan(&permit.confinement, levels) {
+    match turn_policy.plan(&permit, levels) {
         Ok(LaunchPlan::Unconfined) => Ok(()),
         Ok(_) | Err(_) => Err(ToolFailure::Model(
             "the command was not run, because what limits it cannot be enforced in a terminal of the editor; \

@@ -16,8 +16,9 @@ use super::call::ToolPayload;
 use super::offer::{ToolOffers, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 use crate::events::TurnEmitter;
-use crate::gate::{Denied, Effect, McpEffect, TurnPolicy};
+use crate::gate::Denied;
 use crate::mcp::{OfferedTool, error_output, for_text_models, output_of};
+use codex_gate::{Effect, McpEffect};
 
 /// A tool of a server.
 #[derive(Clone, Debug)]
@@ -164,7 +165,7 @@ async fn ask_server(
 /// The metadata for the server about the turn.
 fn meta_of(context: &ToolContext) -> Value {
     let (session, settings) = (&context.session, &context.settings);
-    let policy = TurnPolicy::from_settings(settings, &session.config);
+    let policy = settings.turn_policy(&session.config);
     let confines = || policy.can_confine(&Grants::default(), session.processes.levels());
     let sandbox = if policy.is_open() || !confines() {
         "none"

@@ -10,7 +10,8 @@ use codex_protocol::{
 
 use super::tool::{ToolContext, ToolFailure};
 use crate::events::TurnEmitter;
-use crate::gate::{Denied, Effect, PatchEffect, PatchElsewhere, Permit};
+use crate::gate::Denied;
+use codex_gate::{Effect, PatchEffect, PatchElsewhere, Permit};
 
 const DECLINED_MESSAGE: &str = "patch rejected by user";
 
@@ -54,7 +55,7 @@ pub(super) async fn permit(
     let changes = changes_of(plan);
     let permit = ask(context, plan, &changes, None).await?;
     let begin = || PatchItem::begin(context.emitter.clone(), &context.call.id, changes, false);
-    Ok(PermittedPatch(permit.approved.then(begin)))
+    Ok(PermittedPatch(permit.is_approved().then(begin)))
 }
 
 impl PermittedPatch {

@@ -11,9 +11,9 @@ use super::command::own_variables;
 use super::places::remote_path;
 use super::tool::ToolContext;
 use crate::config::is_sandboxed;
-use crate::gate::{Confinement, Permit, TurnPolicy};
 use crate::machines::{self, RemotePlace, RemoteStart, has_outer_sandbox, sandbox_of};
 use crate::ports::RunningProcess;
+use codex_gate::{Confinement, Permit, TurnPolicy};
 
 /// Why nothing is done for a thread that relies on a sandbox around this program.
 const OUTER_SANDBOX: &str =
@@ -37,8 +37,8 @@ pub(crate) async fn start_there(
     permit: &Permit,
     call: RemoteCall<'_>,
 ) -> Result<RunningProcess, String> {
-    let sandbox = sandbox_there(context, place, &permit.confinement, &[])?;
-    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+    let sandbox = sandbox_there(context, place, permit.confinement(), &[])?;
+    let turn_policy = context.settings.turn_policy(&context.session.config);
     let call_id = ("CODEX_TOOL_CALL_ID", context.call.id.as_str());
     let is_offline = !has_network(&turn_policy);
     let network = is_offline.then_some(("CODEX_SANDBOX_NETWORK_DISABLED", "1"));
@@ -78,7 +78,7 @@ pub(crate) fn sandbox_there(
     if has_outer_sandbox(&settings.sandbox_policy) {
         return Err(OUTER_SANDBOX.to_owned());
     }
-    let turn_policy = TurnPolicy::from_settings(settings, &context.session.config);
+    let turn_policy = settings.turn_policy(&context.session.config);
     let sandbox = match confinement {
         Confinement::None | Confinement::OfPerson => None,
         Confinement::Policy(_) => sandbox_of(

@@ -19,8 +19,8 @@ use super::patch_item::{PatchItem, ask, changes_of, unfit};
 use super::places::remote_path;
 use super::remote_command::sandbox_there;
 use super::tool::{ToolContext, ToolFailure};
-use crate::gate::{Confinement, PatchElsewhere, Permit};
 use crate::machines::{RemotePlace, may_write};
+use codex_gate::{Confinement, PatchElsewhere, Permit};
 
 /// The longest file that a patch changes.
 const MAX_FILE: u64 = 64 * 1024 * 1024;
@@ -60,7 +60,7 @@ pub(crate) async fn apply_there(
         context.emitter.clone(),
         &context.call.id,
         changes,
-        !permit.approved,
+        !permit.is_approved(),
     );
     let applied = apply(context, place, &plan, &permit, &elsewhere.outside).await;
     let outcome = match applied {
@@ -142,12 +142,12 @@ async fn apply(
         .filter_map(|path| remote_path(path).ok()?.parent())
         .collect();
     let approved: Vec<RemotePath> = approved.into_iter().collect();
-    let confinement = match &permit.confinement {
+    let confinement = match permit.confinement() {
         Confinement::OfPerson => &Confinement::None,
         confinement => confinement,
     };
     let sandbox = sandbox_there(context, place, confinement, &approved)?;
-    if permit.approved {
+    if permit.is_approved() {
         check_unchanged(machine, plan).await?;
     }
     let mut done = Changes::default();

@@ -11,7 +11,8 @@ use serde_json::json;
 use super::arguments::{arguments, function};
 use super::offer::{ToolOffers, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use crate::gate::{Denied, PermissionsRequest, TurnPolicy};
+use crate::gate::Denied;
+use codex_gate::PermissionsRequest;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestPermissionsTool;
@@ -95,7 +96,7 @@ async fn ask(context: &ToolContext) -> ToolResult {
         let problem = "request_permissions requires at least one permission";
         return Err(ToolFailure::Model(problem.to_owned()));
     }
-    let policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+    let policy = context.settings.turn_policy(&context.session.config);
     if permissions.network.is_some()
         && let Some(problem) = policy.network_problem()
     {

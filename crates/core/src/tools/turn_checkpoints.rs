@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use codex_checkpoints::{Checkpoint, PatchRecord, RunningCommand, ThreadRecorder, TurnMark};
 
-use crate::gate::{CommandEffect, Permit, TurnPolicy, written_roots};
+use codex_gate::{CommandEffect, Permit, TurnPolicy, written_roots};
 
 /// The characters of a label.
 const LABEL_LENGTH: usize = 80;

@@ -8,10 +8,10 @@ use codex_shell_command::shell_call;
 use super::command::{ApprovalArguments, CommandRequest, OutputLayout, attempt, command_item};
 use super::places::CallPlace;
 use super::tool::ToolContext;
-use crate::gate::{Confinement, Permit};
 use crate::history::truncate::formatted_cut;
 use crate::history::user_message;
 use crate::input::StopSignal;
+use codex_gate::Permit;
 
 /// The default time limit.
 const TIMEOUT: Duration = Duration::from_secs(60 * 60);
@@ -59,10 +59,7 @@ pub(crate) async fn run_user_shell(
     )
     .begin();
     item.set_running();
-    let permit = Permit {
-        confinement: Confinement::OfPerson,
-        approved: true,
-    };
+    let permit = Permit::for_typed_command();
     let ran = tokio::select! {
         biased;
         () = stop.stopped() => Err(ABORTED_MESSAGE.to_owned()),

@@ -14,8 +14,8 @@ use super::places::ToolEnvironments;
 use super::remote_command::sandbox_there;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 use crate::context::{IMAGE_LIMIT, ImageProblem, data_url, data_url_of};
-use crate::gate::{Confinement, TurnPolicy};
 use crate::machines::RemotePlace;
+use codex_gate::Confinement;
 
 #[derive(Clone, Debug)]
 pub(crate) struct ViewImageTool(pub(crate) ToolEnvironments);
@@ -137,7 +137,7 @@ async fn view_here(context: &ToolContext, path: &str) -> Result<(String, String)
     if !codex_mounts::is_file(&real) {
         return Err(failed(format!("image path `{shown}` is not a file")));
     }
-    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+    let turn_policy = context.settings.turn_policy(&context.session.config);
     let hidden = (turn_policy.hidden_problem(&path)).or_else(|| turn_policy.hidden_problem(&real));
     if let Some(problem) = hidden {
         return Err(failed(format!("unable to read image: {problem}")));

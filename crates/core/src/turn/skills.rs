@@ -8,7 +8,6 @@ use codex_protocol::{EventMsg, ResponseItem, SkillScope, UserInput, WarningEvent
 use codex_skills::{SkillLibrary, SkillMention, SkillSet, mentioned};
 
 use super::recording::RunningTurn;
-use crate::gate::TurnPolicy;
 use crate::history::user_message;
 
 /// The maximum length of the text of a skill.
@@ -80,8 +79,7 @@ impl RunningTurn<'_> {
 impl RunningTurn<'_> {
     async fn text_of_skill(&self, path: &str) -> std::io::Result<String> {
         let Some(replay) = &self.scope.session.config.services.replay else {
-            let policy =
-                TurnPolicy::from_settings(&self.scope.settings, &self.scope.session.config);
+            let policy = self.scope.settings.turn_policy(&self.scope.session.config);
             if let Some(problem) = policy.hidden_problem(Path::new(path)) {
                 return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
             }

@@ -8,10 +8,10 @@ use codex_sandbox::Grants;
 use codex_thread_state::{AgentJob, AgentJobStatus, StateError, ThreadState};
 
 use super::output;
-use crate::gate::TurnPolicy;
 use crate::history::user_message;
 use crate::session_context::SessionContext;
 use crate::turn_settings::TurnSettings;
+use codex_gate::TurnPolicy;
 
 const ENDED_REASON: &str = "the program ended while the job ran";
 
@@ -25,7 +25,7 @@ pub(crate) async fn end_interrupted_jobs(
         return Vec::new();
     };
     let (state, thread) = (Arc::clone(state), session.emitter.thread().to_string());
-    let turn_policy = TurnPolicy::from_settings(settings, &session.config);
+    let turn_policy = settings.turn_policy(&session.config);
     let ending = tokio::task::spawn_blocking(move || {
         let mut texts = Vec::new();
         for job in state.running_agent_jobs(&thread)? {

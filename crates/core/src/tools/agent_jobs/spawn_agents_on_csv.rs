@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 
 use super::run::{AgentJobRun, blocking, run, write_output};
 use super::{output, progress};
-use crate::gate::TurnPolicy;
 use crate::tools::arguments::{arguments, function};
 use crate::tools::patch_item::{PermittedPatch, permit};
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
@@ -208,7 +207,7 @@ async fn read_input(
     path: PathBuf,
     id_column: Option<String>,
 ) -> Result<TaskTable, ToolFailure> {
-    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+    let turn_policy = context.settings.turn_policy(&context.session.config);
     blocking(move || {
         let shown = path.display();
         let failed = |error: std::io::Error| format!("failed to read csv input {shown}: {error}");

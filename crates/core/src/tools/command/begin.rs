@@ -6,9 +6,9 @@ use codex_protocol::{ExecCommandBeginEvent, ExecCommandSource};
 use codex_sandbox::Grants;
 
 use super::item::CommandItem;
-use crate::gate::{TurnPolicy, command_summary};
 use crate::tools::places::CallPlace;
 use crate::tools::tool::ToolContext;
+use codex_gate::command_summary;
 
 /// The item of a command of this call, which has not begun.
 pub(crate) fn command_item(
@@ -19,7 +19,7 @@ pub(crate) fn command_item(
     source: ExecCommandSource,
     process_id: Option<String>,
 ) -> CommandItem {
-    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+    let turn_policy = context.settings.turn_policy(&context.session.config);
     let begin = ExecCommandBeginEvent {
         call_id: context.call.id.clone(),
         process_id,

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::SessionConfig;
-use crate::gate::SandboxPermissions;
 use crate::tools::tool::ToolContext;
+use codex_gate::SandboxPermissions;
 
 /// The request for more permissions.
 #[derive(Clone, Debug, Default, Deserialize)]

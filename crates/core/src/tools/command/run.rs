@@ -19,16 +19,14 @@ use super::item::CommandItem;
 use super::request::ApprovalArguments;
 use super::variables::own_variables;
 use crate::config::{WritableFiles, is_sandboxed};
-use crate::gate::{
-    CommandEffect, Confinement, ConnectionGate, Denied, Effect, Permit, SandboxPermissions,
-    TurnPolicy, check_arguments,
-};
+use crate::gate::{ConnectionGate, Denied};
 use crate::ports::RunningProcess;
 use crate::startup_files::{without_writable_startup_files, writable_startup_variables};
 use crate::tools::apply_patch;
 use crate::tools::places::CallPlace;
 use crate::tools::remote_command::{RemoteCall, start_there};
 use crate::tools::tool::{ToolContext, ToolFailure, ToolResult, text};
+use codex_gate::{CommandEffect, Effect, Permit, SandboxPermissions, check_arguments};
 
 /// The default time limit of a command.
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -67,7 +65,7 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
         &request.place,
         None,
     )?;
-    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+    let turn_policy = context.settings.turn_policy(&context.session.config);
     check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
     let mut item = command_item(
         context,
@@ -172,7 +170,7 @@ async fn retry_unconfined(
     first: &CommandOutcome,
     item: &mut CommandItem,
 ) -> Result<Option<CommandOutcome>, Denied> {
-    let confined = matches!(permit.confinement, Confinement::Policy(_));
+    let confined = permit.is_confined();
     let text = [first.stdout.as_bytes(), first.stderr.as_bytes()].concat();
     let denied = confined
         && !first.timed_out
@@ -199,7 +197,7 @@ async fn watched_attempt(
     if request.place.elsewhere().is_some() {
         return attempt(context, request, permit, item).await;
     }
-    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+    let turn_policy = context.settings.turn_policy(&context.session.config);
     let checkpoint = &context.checkpoint;
     let watched = checkpoint
         .before_command(effect, &turn_policy, permit)
@@ -288,7 +286,7 @@ pub(crate) async fn attempt(
     let elapsed = clock.elapsed().saturating_sub(started);
     let outcome = CommandOutcome::new(exit_reason, kept, elapsed);
     let outcome = outcome.with_network(&network);
-    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+    let turn_policy = context.settings.turn_policy(&context.session.config);
     let note = turn_policy.hidden_note(&request.argv, &outcome.output());
     Ok(outcome.with_note(note.filter(|_| request.place.elsewhere().is_none())))
 }
@@ -313,9 +311,9 @@ pub(crate) fn launch(
     streams: StreamSetup,
     variables: &[(&str, &str)],
 ) -> Result<Launch, String> {
-    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+    let turn_policy = context.settings.turn_policy(&context.session.config);
     let plan = turn_policy
-        .plan(&permit.confinement, context.session.processes.levels())
+        .plan(permit, context.session.processes.levels())
         .map_err(|refusal| {
             format!("the command was not run, because its sandbox cannot be enforced: {refusal}")
         })?;
@@ -327,11 +325,8 @@ pub(crate) fn launch(
     };
     let network = network.network();
     let mut environment = own_variables(context, &turn_policy, variables);
-    let leaves = matches!(
-        permit.confinement,
-        Confinement::None | Confinement::OfPerson
-    );
-    let checked = leaves.then(|| without_startup_files(context, argv));
+    let leaves_sandbox = !permit.is_confined();
+    let checked = leaves_sandbox.then(|| without_startup_files(context, argv));
     let (argv, removed) = checked.unwrap_or_else(|| (argv.to_vec(), Vec::new()));
     environment.extend(removed.into_iter().map(|name| (name, OsString::new())));
     Ok(Launch {

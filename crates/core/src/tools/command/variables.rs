@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 
-use crate::gate::TurnPolicy;
 use crate::tools::tool::ToolContext;
+use codex_gate::TurnPolicy;
 
 /// The variables that the engine adds.
 pub(crate) fn own_variables(

@@ -16,9 +16,7 @@ use tokio::sync::oneshot;
 use super::output::{read, wait};
 use super::terminal::{DeniedCommand, StartedCommand, Terminal};
 use super::terminals::WARN_AT;
-use crate::gate::{
-    CommandEffect, Confinement, Denied, Effect, Permit, TurnPolicy, check_arguments,
-};
+use crate::gate::Denied;
 use crate::input::Input;
 use crate::machines::RemotePlace;
 use crate::ports::RunningProcess;
@@ -34,6 +32,7 @@ use crate::tools::shell_command::login;
 use crate::tools::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use crate::tools::turn_checkpoints::WatchedCommand;
 use crate::turn_rights::TurnRights;
+use codex_gate::{CommandEffect, Effect, Permit, check_arguments};
 
 /// The shortest and the longest wait in milliseconds.
 const MIN_WAIT_MS: u64 = 250;
@@ -155,7 +154,7 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
         &place,
         Some(arguments.tty),
     )?;
-    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+    let turn_policy = context.settings.turn_policy(&context.session.config);
     check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
     // Until it is approved, nothing is emitted but that it was declined.
     let waiting = never_begun(context, &argv, &cwd, &place);
@@ -220,7 +219,7 @@ impl ExecCommandCall<'_> {
     async fn through(&self, effect: CommandEffect, permit: Permit) -> Result<String, ExecFailure> {
         let id = self.context.services.terminals.fresh_id();
         let (tell, mut denied) = oneshot::channel();
-        let confined = matches!(permit.confinement, Confinement::Policy(_));
+        let confined = permit.is_confined();
         let begin = || item(self.context, &self.argv, &self.cwd, &self.place, id);
         let tell = confined.then_some(tell);
         let first = self.start(id, &effect, &permit, tell, begin).await?;
@@ -355,7 +354,7 @@ impl ExecCommandCall<'_> {
             Err(why) => return Err(not_started(begin(), why)),
         };
         let network = launch.network.log.clone();
-        let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+        let turn_policy = context.settings.turn_policy(&context.session.config);
         let checkpoint = &context.checkpoint;
         let watched = checkpoint
             .before_command(effect, &turn_policy, permit)

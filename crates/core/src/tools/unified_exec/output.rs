@@ -7,7 +7,6 @@ use codex_shell_command::quote_command;
 use serde_json::{Map, Value, json};
 
 use super::terminal::Terminal;
-use crate::gate::TurnPolicy;
 use crate::history::truncate::{formatted_cut, tokens_of};
 use crate::tools::command::with_refusals;
 use crate::tools::tool::ToolContext;
@@ -45,7 +44,7 @@ pub(super) fn read(
     }
     let text = String::from_utf8_lossy(&bytes);
     let refusals = terminal.network.take_refusals();
-    let turn_policy = TurnPolicy::from_settings(&context.settings, &context.session.config);
+    let turn_policy = context.settings.turn_policy(&context.session.config);
     let note = turn_policy.hidden_note(&terminal.command, &text);
     let refusals = (refusals.into_iter().chain(note)).reduce(|all, note| format!("{all}\n{note}"));
     let text = with_refusals(text.into_owned(), refusals.as_deref());

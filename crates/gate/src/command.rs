@@ -99,7 +99,7 @@ pub(crate) fn decide(
 
 /// Decides about a second run without sandbox, if the sandbox seems to have stopped the first. None: the
 /// output of the first run counts.
-pub(crate) fn decide_retry(
+pub fn decide_retry(
     command: &CommandEffect,
     turn_policy: &TurnPolicy,
     permit: &Permit,

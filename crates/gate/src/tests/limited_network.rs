@@ -29,14 +29,18 @@ fn approvals_do_not_open_an_administrator_limited_network() {
         levels,
     )
     .unwrap();
-    let online = Confinement::Policy(codex_sandbox::Grants {
+    let permit = |confinement| Permit {
+        confinement,
+        approved: true,
+    };
+    let online = permit(Confinement::Policy(codex_sandbox::Grants {
         network: true,
         ..Default::default()
-    });
+    }));
     let granted = limited.plan(&online, levels).unwrap();
     assert_eq!(granted, closed, "a grant changes nothing");
     for free in [Confinement::None, Confinement::OfPerson] {
-        let plan = limited.plan(&free, levels).unwrap();
+        let plan = limited.plan(&permit(free.clone()), levels).unwrap();
         assert!(matches!(plan, LaunchPlan::Confined(_)), "{free:?}");
     }
     let mut wanting = command("ls", SandboxPermissions::WithAdditionalPermissions);

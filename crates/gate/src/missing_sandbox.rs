@@ -15,7 +15,7 @@ const REASON: &str =
     "this system has no sandbox for the policy in force; run the command without one?";
 
 /// Changes the decision about a command if the system cannot confine it.
-pub(crate) fn without_sandbox(
+pub fn without_sandbox(
     decision: GateDecision,
     effect: &Effect,
     policy: &TurnPolicy,

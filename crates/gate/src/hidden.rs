@@ -31,7 +31,7 @@ fn is_mentioned(text: &str, name: &str, in_longer: &[char]) -> bool {
 
 impl TurnPolicy {
     /// Why a tool may not touch a path, if it is hidden.
-    pub(crate) fn hidden_problem(&self, path: &Path) -> Option<String> {
+    pub fn hidden_problem(&self, path: &Path) -> Option<String> {
         let owner = self.hidden_by(path)?;
         Some(format!(
             "`{}` is hidden by {}: neither tools nor commands can read or change it. Do not look for a way around it; \
@@ -42,7 +42,7 @@ impl TurnPolicy {
     }
 
     /// What the model is told after the output of a command that seems to have met hidden files.
-    pub(crate) fn hidden_note(&self, argv: &[String], output: &str) -> Option<String> {
+    pub fn hidden_note(&self, argv: &[String], output: &str) -> Option<String> {
         if !DENIALS.iter().any(|denial| output.contains(denial)) {
             return None;
         }
@@ -85,7 +85,7 @@ impl TurnPolicy {
     }
 
     /// What a question says about hidden files that permissions would let be read.
-    pub(crate) fn hidden_in_permissions(&self, files: &[PathBuf]) -> Option<String> {
+    pub fn hidden_in_permissions(&self, files: &[PathBuf]) -> Option<String> {
         let hidden = files.iter().filter_map(|path| {
             let owner = self.hidden_by(path)?;
             let path = path.display().to_string();
@@ -105,7 +105,7 @@ impl TurnPolicy {
     }
 
     /// The files that a request for permissions wants to be read.
-    pub(crate) fn read_by(&self, permissions: &RequestPermissionProfile) -> Vec<PathBuf> {
+    pub fn read_by(&self, permissions: &RequestPermissionProfile) -> Vec<PathBuf> {
         let profile = codex_protocol::PermissionProfile {
             network: None,
             file_system: permissions.file_system.clone(),

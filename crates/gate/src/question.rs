@@ -38,17 +38,17 @@ const NAMED_PATHS: usize = 10;
 
 /// What a question says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct QuestionTexts {
+pub struct QuestionTexts {
     /// What the engine says.
-    pub(crate) notice: Option<String>,
+    pub notice: Option<String>,
     /// What the model says, for display.
-    pub(crate) justification: Option<String>,
+    pub justification: Option<String>,
     /// The reason for clients that show only one text.
-    pub(crate) reason: Option<String>,
+    pub reason: Option<String>,
 }
 
 /// The texts for a command.
-pub(crate) fn command_texts(
+pub fn command_texts(
     command: &CommandEffect,
     request: &ApprovalRequest,
     turn_policy: &TurnPolicy,
@@ -169,7 +169,7 @@ fn justification_sentence(justification: Option<&str>) -> String {
 }
 
 /// The texts for a patch.
-pub(crate) fn patch_texts(
+pub fn patch_texts(
     patch: &PatchEffect,
     turn_policy: &TurnPolicy,
     grants: &Grants,
@@ -240,7 +240,7 @@ fn hides_in_change(change: &FileChange) -> bool {
 }
 
 /// The texts for a request for permissions.
-pub(crate) fn permissions_texts(
+pub fn permissions_texts(
     permissions: &RequestPermissionProfile,
     reason: Option<&str>,
     turn_policy: &TurnPolicy,

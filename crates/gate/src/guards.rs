@@ -6,10 +6,7 @@ use super::effect::{CommandEffect, SandboxPermissions};
 use super::turn_policy::TurnPolicy;
 
 /// Refuses requests for permissions that the policies do not allow.
-pub(crate) fn check_arguments(
-    command: &CommandEffect,
-    turn_policy: &TurnPolicy,
-) -> Result<(), String> {
+pub fn check_arguments(command: &CommandEffect, turn_policy: &TurnPolicy) -> Result<(), String> {
     if command.permissions == SandboxPermissions::UseDefault {
         return Ok(());
     }

@@ -5,9 +5,8 @@ use serde_json::Value;
 
 use super::approval_store::{ApprovalKey, ApprovalStore};
 use super::decision::{ApprovalReason, ApprovalRequest, Confinement, GateDecision, Permit};
-use super::effect::McpEffect;
+use super::effect::{McpEffect, ToolApproval};
 use super::turn_policy::TurnPolicy;
-use crate::config::ToolApproval;
 
 /// Decides by the annotations of the tool and by earlier approvals.
 pub(crate) fn decide(

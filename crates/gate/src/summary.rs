@@ -12,7 +12,7 @@ use super::programs::CommandPrograms;
 use super::turn_policy::TurnPolicy;
 
 /// The actions of a command that runs in `cwd`, perhaps of another machine.
-pub(crate) fn command_summary(
+pub fn command_summary(
     argv: &[String],
     cwd: &Path,
     is_elsewhere: bool,

@@ -11,7 +11,7 @@ use super::effect::SandboxPermissions;
 
 /// What was approved for the whole session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum ApprovalKey {
+pub enum ApprovalKey {
     /// A command, normalised.
     Command {
         canonical: Vec<String>,
@@ -41,7 +41,7 @@ pub(crate) enum ApprovalKey {
 
 /// What was approved.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct ApprovalStore {
+pub struct ApprovalStore {
     approved: HashSet<ApprovalKey>,
     session: Grants,
     turn: Grants,
@@ -53,24 +53,24 @@ pub(crate) struct ApprovalStore {
 }
 
 impl ApprovalStore {
-    pub(crate) fn with_rules(rules: RuleSet) -> Self {
+    pub fn with_rules(rules: RuleSet) -> Self {
         Self {
             rules,
             ..Self::default()
         }
     }
 
-    pub(crate) fn approve(&mut self, keys: Vec<ApprovalKey>) {
+    pub fn approve(&mut self, keys: Vec<ApprovalKey>) {
         self.approved.extend(keys);
     }
 
     /// Whether all of it was approved. Nothing is not.
-    pub(crate) fn is_approved(&self, keys: &[ApprovalKey]) -> bool {
+    pub fn is_approved(&self, keys: &[ApprovalKey]) -> bool {
         !keys.is_empty() && keys.iter().all(|key| self.approved.contains(key))
     }
 
     /// Whether a person has allowed or denied a host for the session.
-    pub(crate) fn host_decision(&self, host: &Host, port: u16) -> Option<bool> {
+    pub fn host_decision(&self, host: &Host, port: u16) -> Option<bool> {
         if self.denied_hosts.contains(host) {
             return Some(false);
         }
@@ -79,29 +79,29 @@ impl ApprovalStore {
             .then_some(true)
     }
 
-    pub(crate) fn allow_host(&mut self, host: Host, port: u16) {
+    pub fn allow_host(&mut self, host: Host, port: u16) {
         self.allowed_hosts.insert((host, port));
     }
 
     /// Denies a host on every port. What was allowed on one of them before does not count any more.
-    pub(crate) fn deny_host(&mut self, host: Host) {
+    pub fn deny_host(&mut self, host: Host) {
         self.denied_hosts.insert(host);
     }
 
-    pub(crate) fn grant_for_session(&mut self, grants: &Grants) {
+    pub fn grant_for_session(&mut self, grants: &Grants) {
         merge(&mut self.session, grants);
     }
 
-    pub(crate) fn grant_for_turn(&mut self, grants: &Grants) {
+    pub fn grant_for_turn(&mut self, grants: &Grants) {
         merge(&mut self.turn, grants);
     }
 
-    pub(crate) fn end_turn(&mut self) {
+    pub fn end_turn(&mut self) {
         self.turn = Grants::default();
     }
 
     /// The same without what was granted for the turn.
-    pub(crate) fn of_earlier_turn(&self) -> Self {
+    pub fn of_earlier_turn(&self) -> Self {
         Self {
             turn: Grants::default(),
             ..self.clone()
@@ -109,19 +109,19 @@ impl ApprovalStore {
     }
 
     /// All grants so far.
-    pub(crate) fn grants(&self) -> Grants {
+    pub fn grants(&self) -> Grants {
         let mut grants = self.session.clone();
         merge(&mut grants, &self.turn);
         grants
     }
 
     /// The rules of the files, and those that were added since.
-    pub(crate) fn rules(&self) -> &RuleSet {
+    pub fn rules(&self) -> &RuleSet {
         &self.rules
     }
 
     /// Allows commands that begin with these words. The justification becomes part of the rule.
-    pub(crate) fn allow_prefix(&mut self, prefix: &[String], justification: Option<&str>) {
+    pub fn allow_prefix(&mut self, prefix: &[String], justification: Option<&str>) {
         let pattern = prefix.iter().cloned().map(PatternToken::Word).collect();
         if let Ok(rule) =
             PrefixRule::new(pattern, Decision::Allow, justification.map(str::to_owned))

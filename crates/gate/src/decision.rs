@@ -6,7 +6,7 @@ use super::approval_store::ApprovalKey;
 
 /// How an effect is confined.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Confinement {
+pub enum Confinement {
     /// Not confined.
     None,
     /// Not confined, because a person typed the command.
@@ -17,7 +17,7 @@ pub(crate) enum Confinement {
 
 /// What the gate decides about an effect.
 #[derive(Clone, Debug)]
-pub(crate) enum GateDecision {
+pub enum GateDecision {
     /// Carry it out.
     Run(Permit),
     /// Ask for approval first.
@@ -26,17 +26,40 @@ pub(crate) enum GateDecision {
     Refuse(String),
 }
 
-/// Permission to carry an effect out.
+/// Permission to carry an effect out. Nobody but the gate makes one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Permit {
+pub struct Permit {
     pub(crate) confinement: Confinement,
-    /// Whether a person approved this very call, rather than a rule or a policy.
     pub(crate) approved: bool,
+}
+
+impl Permit {
+    /// That of a command that a person typed.
+    pub fn for_typed_command() -> Self {
+        Self {
+            confinement: Confinement::OfPerson,
+            approved: true,
+        }
+    }
+
+    pub fn confinement(&self) -> &Confinement {
+        &self.confinement
+    }
+
+    /// Whether the effect happens in the sandbox of the turn.
+    pub fn is_confined(&self) -> bool {
+        matches!(self.confinement, Confinement::Policy(_))
+    }
+
+    /// Whether a person approved this very call, rather than a rule or a policy.
+    pub fn is_approved(&self) -> bool {
+        self.approved
+    }
 }
 
 /// Why a person is asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ApprovalReason {
+pub enum ApprovalReason {
     /// A reason of the engine, which says itself how the command would run.
     Engine(&'static str),
     /// The reason of a rule, with the command.
@@ -47,14 +70,14 @@ pub(crate) enum ApprovalReason {
 
 /// What a person is asked, and what follows from approval.
 #[derive(Clone, Debug)]
-pub(crate) struct ApprovalRequest {
-    pub(crate) reason: ApprovalReason,
+pub struct ApprovalRequest {
+    pub reason: ApprovalReason,
     /// The words that a new rule could allow.
-    pub(crate) amendment: Option<Vec<String>>,
+    pub amendment: Option<Vec<String>>,
     /// Whether the approval is for a run without sandbox. If not, a new rule keeps the sandbox.
-    pub(crate) lifts_sandbox: bool,
-    pub(crate) offered: Vec<ReviewDecision>,
+    pub lifts_sandbox: bool,
+    pub offered: Vec<ReviewDecision>,
     /// What to store if it is approved for the whole session.
-    pub(crate) keys: Vec<ApprovalKey>,
-    pub(crate) then: Permit,
+    pub keys: Vec<ApprovalKey>,
+    pub then: Permit,
 }

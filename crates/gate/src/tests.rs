@@ -33,10 +33,7 @@ const GRANULAR_POLICY: AskForApproval = AskForApproval::Granular(GranularApprova
     mcp_elicitations: false,
 });
 
-pub(in crate::gate) fn turn_policy(
-    approval: AskForApproval,
-    policy: ConfinementPolicy,
-) -> TurnPolicy {
+pub(crate) fn turn_policy(approval: AskForApproval, policy: ConfinementPolicy) -> TurnPolicy {
     let cwd = std::env::temp_dir();
     TurnPolicy {
         approval,
@@ -56,7 +53,7 @@ fn workspace() -> ConfinementPolicy {
     ConfinementPolicy::WorkspaceWrite(WorkspaceWrite::default())
 }
 
-pub(in crate::gate) fn command(script: &str, permissions: SandboxPermissions) -> CommandEffect {
+pub(crate) fn command(script: &str, permissions: SandboxPermissions) -> CommandEffect {
     CommandEffect {
         argv: ["/bin/bash", "-lc", script].map(str::to_owned).to_vec(),
         machine: None,

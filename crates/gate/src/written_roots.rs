@@ -30,7 +30,7 @@ impl ProgramCheck for ByName {
 }
 
 /// The folders that a command may write to. None if it can only read.
-pub(crate) fn written_roots(
+pub fn written_roots(
     command: &CommandEffect,
     turn_policy: &TurnPolicy,
     permit: &Permit,

@@ -2,8 +2,8 @@ use codex_protocol::{AbsolutePathBuf, FileSystemPermissions, NetworkPermissions}
 use codex_sandbox::WorkspaceWrite;
 
 use super::*;
-use crate::gate::tests::{command, turn_policy};
-use crate::gate::{ApprovalStore, Effect, GateDecision, SandboxPermissions, decide};
+use crate::tests::{command, turn_policy};
+use crate::{ApprovalStore, Effect, GateDecision, SandboxPermissions, decide};
 
 /// The question about a script, under a policy.
 fn asked(
