@@ -474,7 +474,7 @@ fn asking_tools(request: &Value) -> Vec<String> {
         .collect()
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread")]
 async fn run_and_its_agents_are_offered_no_way_to_ask() {
     let model = ModelServer::start([]).await.unwrap();
     let spawn = sse::function_call("call-1", "spawn_agent", &json!({ "message": "look" }));

@@ -20,6 +20,7 @@ use futures::FutureExt;
 
 use crate::git::Git;
 use crate::history::{Conversation, user_message};
+use crate::thread::OperationReply;
 use crate::turn::{self, CompletedTurn, RunningTurn, TurnError, TurnScope};
 
 pub use findings::{review_hint, review_text};
@@ -38,6 +39,7 @@ pub(crate) async fn run(
     mut conversation: Conversation,
     reviewer: TurnScope,
     request: ReviewRequest,
+    reply: OperationReply,
 ) -> Conversation {
     let emitter = scope.emitter();
     let hint = Some(review_hint(&request));
@@ -52,6 +54,10 @@ pub(crate) async fn run(
     let reviewed = pin!(reviewed.map(|ended| ended.unwrap_or_else(|_| Err(turn::panicked()))));
     let ended = scope.in_time(reviewed).await;
     tools.terminals.stop_all().await;
+    let result = ended
+        .as_ref()
+        .map(|_| ())
+        .map_err(TurnError::operation_error);
     match ended {
         Ok(output) => {
             record_result(&scope, &mut conversation, Some(output));
@@ -76,6 +82,7 @@ pub(crate) async fn run(
             turn::finish_failed(&scope, &mut conversation, guard).await;
         }
     }
+    reply.send(result);
     conversation
 }
 

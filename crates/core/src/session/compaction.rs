@@ -28,7 +28,7 @@ impl ThreadCall for Compact {
 impl SessionActor {
     pub(super) async fn compact(&mut self, id: &str, reply: OperationReply) {
         let scope = self.new_turn(id, TurnOverrides::default());
-        self.start(TaskKind::Compact, scope, run_compaction).await;
-        self.reply_at_end(reply);
+        let body = |scope, conversation| run_compaction(scope, conversation, reply);
+        self.start(TaskKind::Compact, scope, body).await;
     }
 }

@@ -59,9 +59,8 @@ impl SessionActor {
         }
         let scope = self.new_turn(&id, TurnOverrides::default());
         let reviewer = self.reviewer(&id);
-        let body = |scope, conversation| run(scope, conversation, reviewer, request);
+        let body = |scope, conversation| run(scope, conversation, reviewer, request, reply);
         self.start(TaskKind::Review, scope, body).await;
-        self.reply_at_end(reply);
     }
 
     /// The scope of the reviewer: the settings of the thread, without approvals, agents and notifications.

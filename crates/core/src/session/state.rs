@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::history::Conversation;
 use crate::input::TurnInput;
-use crate::thread::{OperationReply, TaskKind};
+use crate::thread::TaskKind;
 use crate::turn::TurnScope;
 use crate::turn_settings::RealtimeMode;
 
@@ -28,8 +28,6 @@ pub(super) struct RunningTask {
     pub(super) kind: TaskKind,
     pub(super) scope: TurnScope,
     pub(super) task: JoinHandle<Conversation>,
-    /// Who waits for its end.
-    pub(super) reply: OperationReply,
 }
 
 /// A turn that waits for the end of a task that takes no input.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use codex_protocol::{AgentStatus, CodexErrorInfo, TurnAbortReason};
+use codex_protocol::{CodexErrorInfo, TurnAbortReason};
 use tracing::Instrument;
 
 use super::actor::SessionActor;
@@ -10,7 +10,7 @@ use super::context_snapshot::snapshot_of;
 use super::state::{RunningTask, SessionState};
 use crate::history::Conversation;
 use crate::input::{Input, LateInput, TurnInput};
-use crate::thread::{OperationError, OperationReply, OperationResult, TaskKind};
+use crate::thread::TaskKind;
 use crate::turn::{TurnScope, run_regular};
 
 /// The time limit for a task to stop. It takes milliseconds; a task that hangs is aborted, and its
@@ -62,29 +62,8 @@ impl SessionActor {
         // It is large, and would be copied several times.
         let work = Box::pin(body(scope.clone(), *conversation).instrument(span));
         let task = tokio::spawn(work);
-        self.state = SessionState::Running(Box::new(RunningTask {
-            kind,
-            scope,
-            task,
-            reply: OperationReply::default(),
-        }));
+        self.state = SessionState::Running(Box::new(RunningTask { kind, scope, task }));
         self.place_notices();
-    }
-
-    /// Replies at the end of the task that was just started.
-    pub(super) fn reply_at_end(&mut self, reply: OperationReply) {
-        if let SessionState::Running(running) = &mut self.state {
-            running.reply = reply;
-        }
-    }
-
-    /// How the task ended whose end was just emitted.
-    fn result_of_task(&self) -> OperationResult {
-        match &*self.context.emitter.status().borrow() {
-            AgentStatus::Completed(_) => Ok(()),
-            AgentStatus::Errored(message) => Err(OperationError::Failed(message.clone())),
-            _ => Err(OperationError::Stopped),
-        }
     }
 
     /// Starts a regular turn.
@@ -141,7 +120,6 @@ impl SessionActor {
         let left = running.scope.input_queue.close();
         self.member_turn_ended(&running);
         self.state = SessionState::Idle(Box::new(conversation));
-        running.reply.send(self.result_of_task());
         if running.scope.stop.late_input() == LateInput::GivenUp {
             running.scope.input_queue.give_up();
         }

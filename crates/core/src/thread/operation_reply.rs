@@ -24,7 +24,8 @@ pub enum OperationError {
     Closed(#[from] ThreadClosed),
 }
 
-/// Replies to the caller of an operation, if there is one, exactly once: what is dropped says that the operation was stopped.
+/// Replies to the caller of an operation, if there is one, exactly once: what is dropped says that the operation was stopped, or
+/// that it crashed.
 #[derive(Debug, Default)]
 pub(crate) struct OperationReply(Option<oneshot::Sender<OperationResult>>);
 
@@ -47,6 +48,10 @@ impl OperationReply {
 
 impl Drop for OperationReply {
     fn drop(&mut self) {
-        self.reply(Err(OperationError::Stopped));
+        self.reply(Err(if std::thread::panicking() {
+            OperationError::Failed("the operation crashed".to_owned())
+        } else {
+            OperationError::Stopped
+        }));
     }
 }

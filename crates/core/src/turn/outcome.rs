@@ -4,6 +4,7 @@ use codex_model_client::ModelError;
 use codex_protocol::{CodexErrorInfo, ErrorEvent};
 
 use crate::budget::{LimitReached, RequestRefused};
+use crate::thread::OperationError;
 
 /// Why a turn ends early.
 #[derive(Debug)]
@@ -22,6 +23,16 @@ pub(crate) enum TurnError {
 }
 
 impl TurnError {
+    /// What the caller of an operation is told that ended so.
+    pub(crate) fn operation_error(&self) -> OperationError {
+        OperationError::Failed(match self {
+            Self::Stopped => return OperationError::Stopped,
+            Self::Model(error) => error.to_string(),
+            Self::Limit(reached) => reached.to_string(),
+            Self::Failed { message, .. } => message.clone(),
+        })
+    }
+
     /// The event that clients get, if the turn failed.
     pub(crate) fn event(self) -> Option<ErrorEvent> {
         let mut exceeded_limit = None;

@@ -185,13 +185,33 @@ async fn compaction_replies_when_it_has_ended_or_failed() {
     assert_eq!(compacted, Ok(()));
     driver.turn_over().await;
     driver.assert_ends();
-    let error = codex_model_client::ModelError::ContextWindowExceeded { window: None };
-    driver.model.push(ModelReply::Refused(error));
+    driver.model.push(ModelReply::Refused(fatal("no model")));
     let failed = driver.thread.ask(|reply| Compact { reply }).await;
-    assert!(
-        matches!(failed, Err(OperationError::Failed(_))),
-        "{failed:?}"
-    );
+    let Err(OperationError::Failed(message)) = failed else {
+        panic!("{failed:?}");
+    };
+    assert!(message.contains("no model"), "{message}");
+}
+
+#[tokio::test]
+async fn compaction_does_not_reply_with_the_error_of_another_operation() {
+    let mut driver = Driver::new().await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("one", &[])));
+    driver.submit_text("say one").await;
+    driver.turn_over().await;
+    let (feed, reply) = fed();
+    driver.model.push(reply);
+    let compacting = begin(&driver, |reply| Compact { reply }).await;
+    driver.model.wait_for_request(2).await;
+    let refused = driver.thread.ask(roll_back(1)).await;
+    assert!(refused.is_err());
+    for event in message_events("summary", &[]) {
+        feed.send(event).unwrap();
+    }
+    drop(feed);
+    assert_eq!(compacting.await, Ok(Ok(())));
 }
 
 #[tokio::test]

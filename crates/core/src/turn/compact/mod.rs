@@ -20,6 +20,7 @@ use crate::context;
 use crate::events::TurnEmitter;
 use crate::history::{Conversation, summary, user_message, wrapped_pin};
 use crate::session_context::SessionBeginning;
+use crate::thread::OperationReply;
 use crate::turn::finish::finish;
 use crate::turn::guard::TurnGuard;
 use crate::turn::outcome::{CompletedTurn, TurnError};
@@ -39,6 +40,7 @@ pub(crate) enum CompactionPhase {
 pub(crate) async fn run_compaction(
     scope: TurnScope,
     mut conversation: Conversation,
+    reply: OperationReply,
 ) -> Conversation {
     let emitter = scope.emitter();
     let guard = TurnGuard::start(&scope);
@@ -53,8 +55,10 @@ pub(crate) async fn run_compaction(
         let work = turn.compact(CompactionPhase::BeforeTurn, CompactionTrigger::Manual);
         scope.in_time(pin!(work)).await
     };
+    let result = ended.as_ref().copied().map_err(TurnError::operation_error);
     let ended = ended.map(|()| CompletedTurn::default());
     finish(&scope, &mut conversation, guard, ended).await;
+    reply.send(result);
     conversation
 }
 
