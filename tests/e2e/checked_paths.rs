@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::repository;
 
 /// The crates whose paths come from requests, projects, settings and models.
-const CRATES: [&str; 17] = [
+const CRATES: [&str; 20] = [
     "acp",
     "app-server",
     "apply-patch",
@@ -19,12 +19,15 @@ const CRATES: [&str; 17] = [
     "file-search",
     "file-system",
     "file-watch",
+    "gate",
     "git",
     "hooks",
     "plugins",
     "program-files",
     "sandbox",
+    "session-base",
     "skills",
+    "tools",
 ];
 
 /// Functions that wait for the file system.

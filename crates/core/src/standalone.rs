@@ -17,7 +17,7 @@ use codex_sandbox::{
     SetUpError, effective_network,
 };
 
-use crate::config::{closed_network, policy_of, writing};
+use codex_session_base::config::{closed_network, policy_of, writing};
 
 /// What the commands of a client run with.
 #[derive(Clone, Debug)]

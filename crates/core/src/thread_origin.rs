@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use codex_protocol::{ResponseItem, ThreadId, UserMessageEvent};
 
-use crate::agents::{AgentTree, ResumedAgent};
-use crate::config::SessionConfig;
-use crate::events::EventReceiver;
-use crate::history::UnfinishedLines;
-use crate::stored_thread::{StoredLines, StoredThread};
-use crate::thread::AgentThread;
+use codex_session_base::agents::{AgentTree, ResumedAgent};
+use codex_session_base::config::SessionConfig;
+use codex_session_base::events::EventReceiver;
+use codex_session_base::history::UnfinishedLines;
+use codex_session_base::stored_thread::{StoredLines, StoredThread};
+use codex_session_base::thread::AgentThread;
 
 /// What a session is made from.
 #[derive(Debug)]

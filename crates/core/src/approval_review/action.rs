@@ -3,11 +3,11 @@
 use codex_protocol::{EDITOR_TERMINAL, FileChange};
 use serde_json::{Value, json};
 
-use crate::gate::ReviewSubject;
-use crate::turn_settings::TurnSettings;
 use codex_gate::{
     CommandEffect, Effect, McpEffect, PatchEffect, PermissionsRequest, SandboxPermissions,
 };
+use codex_session_base::gate::ReviewSubject;
+use codex_session_base::turn_settings::TurnSettings;
 
 /// What a reviewer decides about.
 #[derive(Clone, Debug, PartialEq)]

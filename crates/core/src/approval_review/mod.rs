@@ -17,10 +17,10 @@ pub(crate) use action::Action;
 pub(crate) use question::question;
 pub(crate) use reviewer::{Reviewer, ReviewerKey, ReviewerSlot};
 
-use crate::config::SessionConfig;
-use crate::gate::Assessment;
-use crate::ports::Clock;
-use crate::turn_settings::TurnSettings;
+use codex_session_base::config::SessionConfig;
+use codex_session_base::gate::Assessment;
+use codex_session_base::ports::Clock;
+use codex_session_base::turn_settings::TurnSettings;
 
 const POLICY: &str = include_str!("../../prompts/approval_review.md").trim_ascii_end();
 const TIME_LIMIT: Duration = Duration::from_secs(90);

@@ -11,7 +11,7 @@ use codex_protocol::{
 };
 use serde_json::Value;
 
-use crate::history::EntryKind;
+use codex_session_base::history::EntryKind;
 
 /// Limits in bytes, at four bytes per token.
 const MESSAGES: usize = 10_000 * 4;

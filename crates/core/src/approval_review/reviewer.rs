@@ -8,11 +8,11 @@ use parking_lot::Mutex;
 use tokio_util::sync::DropGuard;
 
 use super::verdict;
-use crate::events::EventReceiver;
-use crate::history::developer_message;
-use crate::input::TurnInput;
-use crate::thread::{AgentThread, NewTurn};
-use crate::turn_settings::TurnSettings;
+use codex_session_base::events::EventReceiver;
+use codex_session_base::history::developer_message;
+use codex_session_base::input::TurnInput;
+use codex_session_base::thread::{AgentThread, NewTurn};
+use codex_session_base::turn_settings::TurnSettings;
 
 /// After so many questions a new reviewer is started, so that its conversation stays short.
 const MAX_QUESTIONS: u32 = 20;

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::gate::Assessment;
+use codex_session_base::gate::Assessment;
 
 /// Actions with this score or a higher one are denied.
 const DENIED_FROM: u8 = 80;

@@ -10,8 +10,8 @@ use codex_git::safe_command;
 use codex_sandbox::LaunchPlan;
 use futures::StreamExt;
 
-use crate::ports::{Clock, Processes};
-use crate::session_context::SessionContext;
+use codex_session_base::ports::{Clock, Processes};
+use codex_session_base::session_context::SessionContext;
 
 /// The time limit of a command.
 const WAIT_LIMIT: Duration = Duration::from_secs(20);

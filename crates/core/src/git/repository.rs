@@ -7,7 +7,7 @@ use std::time::Duration;
 use codex_protocol::GitInfo;
 
 use super::client::Git;
-use crate::session_context::SessionContext;
+use codex_session_base::session_context::SessionContext;
 
 /// How long the first line may wait for the facts.
 const WAIT_LIMIT: Duration = Duration::from_secs(5);

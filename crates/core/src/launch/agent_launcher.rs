@@ -7,9 +7,9 @@ use tokio::sync::mpsc;
 
 use super::started::{SpawnedAgent, StartedThread};
 use super::threads::Threads;
-use crate::events::EventReceiver;
-use crate::thread::AgentThread;
 use crate::thread_origin::{AgentLauncher, ThreadOrigin};
+use codex_session_base::events::EventReceiver;
+use codex_session_base::thread::AgentThread;
 
 /// How many agents may wait for the subscriber of their parent.
 pub(super) const MAX_WAITING_AGENTS: usize = 64;

@@ -6,12 +6,12 @@ use codex_protocol::{
 };
 use codex_rollout::{LineKind, is_persisted};
 
-use crate::config::SessionConfig;
-use crate::events::Emitter;
 use crate::git;
-use crate::session_context::SessionContext;
-use crate::stored_thread::{StoredLines, StoredThread};
 use crate::thread_origin::RolloutFile;
+use codex_session_base::config::SessionConfig;
+use codex_session_base::events::Emitter;
+use codex_session_base::session_context::SessionContext;
+use codex_session_base::stored_thread::{StoredLines, StoredThread};
 
 /// How a thread is stored whose agents have paths.
 const TEAM_VERSION: &str = "v2";

@@ -2,7 +2,7 @@
 
 use codex_protocol::{EventMsg, ResponseItem, RolloutItem};
 
-use crate::history::is_contextual;
+use codex_session_base::history::is_contextual;
 
 /// How much of a thread a fork takes along.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

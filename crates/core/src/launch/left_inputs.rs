@@ -12,10 +12,10 @@ use codex_rollout::{
 };
 use jiff::Timestamp;
 
-use crate::context;
-use crate::events::stored_user_message;
-use crate::input::{LeftInput, SavedContent, TurnInput, left_inputs};
-use crate::ports::{Clock, Ids, RandomIds};
+use codex_session_base::context;
+use codex_session_base::events::stored_user_message;
+use codex_session_base::input::{LeftInput, SavedContent, TurnInput, left_inputs};
+use codex_session_base::ports::{Clock, Ids, RandomIds};
 
 /// What the file of a thread says about an input.
 #[derive(Debug, Default)]

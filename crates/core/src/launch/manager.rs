@@ -9,12 +9,12 @@ use super::first_lines::inherit;
 use super::fork::{ForkAt, cut};
 use super::started::{StartError, StartedThread};
 use super::threads::{Ports, Threads};
-use crate::config::SessionConfig;
-use crate::history::UnfinishedLines;
-use crate::ports::Observers;
 use crate::session::Thread;
-use crate::stored_thread::{StoredLines, StoredThread};
 use crate::thread_origin::ThreadOrigin;
+use codex_session_base::config::SessionConfig;
+use codex_session_base::history::UnfinishedLines;
+use codex_session_base::ports::Observers;
+use codex_session_base::stored_thread::{StoredLines, StoredThread};
 
 /// All threads of the process.
 #[derive(Debug)]

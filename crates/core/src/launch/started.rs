@@ -6,10 +6,10 @@ use codex_protocol::{ThreadId, UserMessageEvent};
 use codex_rollout::{LockError, RolloutLoadError};
 use tokio::sync::mpsc;
 
-use crate::config::SessionConfig;
-use crate::events::EventReceiver;
-use crate::history::UnfinishedTurn;
 use crate::session::Thread;
+use codex_session_base::config::SessionConfig;
+use codex_session_base::events::EventReceiver;
+use codex_session_base::history::UnfinishedTurn;
 
 /// A thread that was just started.
 #[derive(Debug)]

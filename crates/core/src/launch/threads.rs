@@ -22,23 +22,23 @@ use tracing::Instrument;
 use super::agent_launcher::{MAX_WAITING_AGENTS, SessionLauncher};
 use super::first_lines::{initial_messages, is_paginated, write_start};
 use super::started::{SpawnedAgent, StartError, StartedThread};
-use crate::agents::{AgentTree, ResumedAgent};
-use crate::budget::{StoredThreadUse, ThreadBudget};
-use crate::config::SessionConfig;
-use crate::events::{Emitter, EventReceiver};
-use crate::history::{Conversation, UnfinishedTurn};
-use crate::mcp::McpServers;
-use crate::ports::{
+use crate::session::{CallQueue, SessionActor, SessionParts, Thread, TurnBase};
+use crate::thread_origin::{RolloutFile, ThreadOrigin};
+use codex_session_base::agents::{AgentTree, ResumedAgent};
+use codex_session_base::budget::{StoredThreadUse, ThreadBudget};
+use codex_session_base::config::SessionConfig;
+use codex_session_base::events::{Emitter, EventReceiver};
+use codex_session_base::history::{Conversation, UnfinishedTurn};
+use codex_session_base::mcp::McpServers;
+use codex_session_base::ports::{
     Clock, Ids, Model, Observer, Observers, Processes, StartingHistory, StartingThread,
 };
-use crate::session::{CallQueue, SessionActor, SessionParts, Thread, TurnBase};
-use crate::session_context::{SessionBeginning, SessionContext};
-use crate::stored_thread::StoredLines;
-use crate::thread_origin::{RolloutFile, ThreadOrigin};
-use crate::timeout_pauses::TimeoutPauses;
-use crate::tools::{SearchAccess, TerminalRegistry, ToolRequests, ToolServices};
-use crate::turn_settings::Instructions;
-use crate::{context, gate};
+use codex_session_base::session_context::{SessionBeginning, SessionContext};
+use codex_session_base::stored_thread::StoredLines;
+use codex_session_base::timeout_pauses::TimeoutPauses;
+use codex_session_base::turn_settings::Instructions;
+use codex_session_base::{context, gate};
+use codex_tools::{SearchAccess, TerminalRegistry, ToolRequests, ToolServices};
 
 /// How many calls may wait.
 const MAX_QUEUED_CALLS: usize = 512;

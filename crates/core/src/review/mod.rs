@@ -19,9 +19,9 @@ use codex_protocol::{
 use futures::FutureExt;
 
 use crate::git::Git;
-use crate::history::{Conversation, user_message};
-use crate::thread::OperationReply;
 use crate::turn::{self, CompletedTurn, RunningTurn, TurnError, TurnScope};
+use codex_session_base::history::{Conversation, user_message};
+use codex_session_base::thread::OperationReply;
 
 pub use findings::{review_hint, review_text};
 

@@ -15,17 +15,17 @@ use super::realtime_state::RealtimeState;
 use super::review_state::ReviewState;
 use super::state::{QueuedTurn, SessionState};
 use super::turn_base::{ToolCache, TurnBase};
-use crate::agents::{AgentTree, ChildAgents, ResumedAgent, is_agent};
-use crate::config::McpServer;
-use crate::events::Emitter;
-use crate::history::{Conversation, UnfinishedTurn};
-use crate::hooks::HookOccasion;
-use crate::input::{HiddenItem, LateInput};
-use crate::ports::SessionInput;
-use crate::session_context::{SessionBeginning, SessionContext};
-use crate::thread::SampleRequest;
 use crate::thread_origin::AgentLauncher;
 use codex_gate::ApprovalStore;
+use codex_session_base::agents::{AgentTree, ChildAgents, ResumedAgent, is_agent};
+use codex_session_base::config::McpServer;
+use codex_session_base::events::Emitter;
+use codex_session_base::history::{Conversation, UnfinishedTurn};
+use codex_session_base::hooks::HookOccasion;
+use codex_session_base::input::{HiddenItem, LateInput};
+use codex_session_base::ports::SessionInput;
+use codex_session_base::session_context::{SessionBeginning, SessionContext};
+use codex_session_base::thread::SampleRequest;
 
 /// How many turns may wait, and how many questions to the model.
 pub(super) const MAX_WAITING: usize = 512;

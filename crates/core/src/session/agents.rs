@@ -12,13 +12,13 @@ use tokio_util::sync::DropGuard;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
-use crate::agents::{
+use crate::thread_origin::ThreadOrigin;
+use codex_session_base::agents::{
     AgentFork, AgentHandle, AgentRequest, AgentSource, ChildAgent, NewAgent, ResumedAgent,
     result_text,
 };
-use crate::history::user_message;
-use crate::thread::AgentThread;
-use crate::thread_origin::ThreadOrigin;
+use codex_session_base::history::user_message;
+use codex_session_base::thread::AgentThread;
 
 /// What an agent is known by.
 enum AgentIdentity {

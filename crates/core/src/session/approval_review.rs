@@ -11,10 +11,10 @@ use super::review_state::ReviewedAction;
 use crate::approval_review::{
     Action, Reviewer, ReviewerKey, ReviewerSlot, config_of_reviewer, judge, question,
 };
-use crate::gate::{Assessment, ReviewSubject, StartedReview};
-use crate::history::developer_message;
 use crate::thread_origin::ThreadOrigin;
-use crate::turn_settings::TurnSettings;
+use codex_session_base::gate::{Assessment, ReviewSubject, StartedReview};
+use codex_session_base::history::developer_message;
+use codex_session_base::turn_settings::TurnSettings;
 
 impl SessionActor {
     /// Starts the review of an action by an agent that nobody sees.

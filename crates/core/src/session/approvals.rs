@@ -14,12 +14,12 @@ use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::elicitation;
 use super::open_questions::{PendingApproval, PendingGrant, WaitingConnection};
-use crate::gate::{self, EffectCall, GateRequest};
-use crate::history::developer_message;
-use crate::input::Input;
-use crate::questions::QuestionKey;
-use crate::turn_settings::TurnSettings;
 use codex_gate::{ApprovalRequest, CommandEffect, Effect, GateDecision, Permit, QuestionTexts};
+use codex_session_base::gate::{self, EffectCall, GateRequest};
+use codex_session_base::history::developer_message;
+use codex_session_base::input::Input;
+use codex_session_base::questions::QuestionKey;
+use codex_session_base::turn_settings::TurnSettings;
 
 impl ThreadCall for GateRequest {
     type Reply = ();

@@ -8,9 +8,9 @@ use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
 use super::actor::SessionActor;
-use crate::ports::SessionInput;
-use crate::requests::Requests;
-use crate::thread::ThreadClosed;
+use codex_session_base::ports::SessionInput;
+use codex_session_base::requests::Requests;
+use codex_session_base::thread::ThreadClosed;
 
 /// What is asked of a session. It sees all of the session, and nothing else happens in it meanwhile.
 ///

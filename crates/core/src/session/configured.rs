@@ -3,7 +3,7 @@
 use codex_protocol::{EventMsg, SessionConfiguredEvent, ThreadId};
 
 use super::actor::SessionActor;
-use crate::config::closed_network;
+use codex_session_base::config::closed_network;
 
 impl SessionActor {
     /// The first event of a session.

@@ -7,7 +7,7 @@ use codex_protocol::{NetworkPolicyAmendment, NetworkPolicyRuleAction, ReviewDeci
 
 use super::actor::SessionActor;
 use super::open_questions::{PendingConnection, WaitingConnection};
-use crate::gate::ConnectionRequest;
+use codex_session_base::gate::ConnectionRequest;
 
 impl SessionActor {
     /// Decides about a connection, or asks a person. What was decided for the session also holds for commands of turns that have

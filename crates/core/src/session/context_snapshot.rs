@@ -3,9 +3,9 @@
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::state::TurnOverrides;
-use crate::history::{ContextSnapshot, Conversation};
-use crate::thread::ThreadClosed;
 use crate::turn::TurnScope;
+use codex_session_base::history::{ContextSnapshot, Conversation};
+use codex_session_base::thread::ThreadClosed;
 
 /// Replies what the context of the model is made of: while a turn runs, as of its last request.
 #[derive(Debug)]

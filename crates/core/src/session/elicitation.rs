@@ -13,10 +13,10 @@ use serde_json::{Map, Value, json};
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::elicitation_texts::{visible_question, visible_value};
-use crate::gate::Denied;
-use crate::mcp::Elicitation;
-use crate::questions::{QuestionAnswer, QuestionKey};
 use codex_gate::{ApprovalKey, McpEffect};
+use codex_session_base::gate::Denied;
+use codex_session_base::mcp::Elicitation;
+use codex_session_base::questions::{QuestionAnswer, QuestionKey};
 
 impl ThreadCall for Elicitation {
     type Reply = ();

@@ -16,11 +16,13 @@ use super::call::{CallQueue, CallReply, ThreadCall};
 use super::operations::Submit;
 use super::start_turn::StartTurn;
 use super::team::TakeMail;
-use crate::events::Emitter;
-use crate::mcp::{McpServers, RequiredServersFailed};
-use crate::ports::Ids;
-use crate::thread::{AgentSession, McpServerUnavailable, NewTurn, SessionEnd, ThreadClosed};
-use crate::timeout_pauses::TimeoutPauses;
+use codex_session_base::events::Emitter;
+use codex_session_base::mcp::{McpServers, RequiredServersFailed};
+use codex_session_base::ports::Ids;
+use codex_session_base::thread::{
+    AgentSession, McpServerUnavailable, NewTurn, SessionEnd, ThreadClosed,
+};
+use codex_session_base::timeout_pauses::TimeoutPauses;
 
 /// The handle of a thread. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -2,8 +2,8 @@
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
-use crate::config::{McpServer, within_limits};
-use crate::mcp::SandboxState;
+use codex_session_base::config::{McpServer, within_limits};
+use codex_session_base::mcp::SandboxState;
 
 /// Replaces the MCP servers when the next turn starts.
 #[derive(Debug)]

@@ -10,10 +10,10 @@ use codex_host_policy::Host;
 use codex_protocol::{RequestPermissionProfile, RequestPermissionsResponse};
 use tokio::sync::oneshot;
 
-use crate::gate::{ConnectionRequest, Denied};
-use crate::questions::{QuestionAnswer, QuestionKey};
-use crate::turn_settings::TurnSettings;
 use codex_gate::{ApprovalRequest, Permit};
+use codex_session_base::gate::{ConnectionRequest, Denied};
+use codex_session_base::questions::{QuestionAnswer, QuestionKey};
+use codex_session_base::turn_settings::TurnSettings;
 
 /// The questions that wait for an answer.
 #[derive(Debug, Default)]

@@ -13,12 +13,14 @@ use tokio::sync::oneshot;
 use super::actor::{MAX_WAITING, SessionActor};
 use super::call::ThreadCall;
 use super::state::{QueuedTurn, TurnOverrides};
-use crate::config::RealtimeStart;
-use crate::input::{Input, TurnInput};
-use crate::ports::SessionInput;
-use crate::questions::{QuestionAnswer, QuestionKey};
-use crate::thread::{OperationError, OperationReply, OperationResult, SettingsError, TaskKind};
-use crate::tools::TypedCommand;
+use codex_session_base::config::RealtimeStart;
+use codex_session_base::input::{Input, TurnInput};
+use codex_session_base::ports::SessionInput;
+use codex_session_base::questions::{QuestionAnswer, QuestionKey};
+use codex_session_base::thread::{
+    OperationError, OperationReply, OperationResult, SettingsError, TaskKind,
+};
+use codex_tools::TypedCommand;
 
 /// Carries out an operation of a submission. What comes of it are events.
 #[derive(Debug)]

@@ -6,10 +6,10 @@ use codex_rollout::LineKind;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
-use crate::history::truncate::tokens_of;
-use crate::history::{user_message, wrapped_pin};
-use crate::ports::SessionInput;
-use crate::thread::{PinError, ThreadClosed};
+use codex_session_base::history::truncate::tokens_of;
+use codex_session_base::history::{user_message, wrapped_pin};
+use codex_session_base::ports::SessionInput;
+use codex_session_base::thread::{PinError, ThreadClosed};
 
 /// Limits on pins: bytes of one, bytes of all, and their number.
 const MAX_TEXT: usize = 8_000;

@@ -2,7 +2,7 @@
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
-use crate::questions::{QuestionAnswer, QuestionKey, QuestionRequest};
+use codex_session_base::questions::{QuestionAnswer, QuestionKey, QuestionRequest};
 
 impl ThreadCall for QuestionRequest {
     type Reply = ();

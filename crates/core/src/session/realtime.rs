@@ -11,10 +11,10 @@ use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::realtime_state::ActiveRealtime;
 use super::realtime_task::RealtimeTask;
-use crate::config::{RealtimeStart, RealtimeThread};
-use crate::events::{MAX_TURN_OUTPUTS, TurnOutputListener};
-use crate::thread::ThreadClosed;
-use crate::turn_settings::RealtimeMode;
+use codex_session_base::config::{RealtimeStart, RealtimeThread};
+use codex_session_base::events::{MAX_TURN_OUTPUTS, TurnOutputListener};
+use codex_session_base::thread::ThreadClosed;
+use codex_session_base::turn_settings::RealtimeMode;
 
 const START_INSTRUCTIONS: &str = include_str!("../../prompts/realtime_start.md");
 

@@ -22,11 +22,13 @@ use tokio_util::sync::CancellationToken;
 use super::actor::SessionActor;
 use super::call::{ThreadCall, WeakCallQueue};
 use super::start_turn::StartTurn;
-use crate::config::{RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnavailable};
-use crate::events::{Emitter, TurnOutput, TurnOutputKind};
-use crate::input::TurnInput;
-use crate::ports::Ids;
-use crate::thread::{NewTurn, ThreadClosed};
+use codex_session_base::config::{
+    RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnavailable,
+};
+use codex_session_base::events::{Emitter, TurnOutput, TurnOutputKind};
+use codex_session_base::input::TurnInput;
+use codex_session_base::ports::Ids;
+use codex_session_base::thread::{NewTurn, ThreadClosed};
 
 /// The conversation with this number has ended by itself.
 #[derive(Debug)]

@@ -16,12 +16,12 @@ use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::state::TurnOverrides;
 use super::turn_base::{ToolCache, TurnBase};
-use crate::config::WebSearch;
 use crate::review::{RUBRIC, run};
-use crate::session_context::{McpToolCaller, SessionContext};
-use crate::thread::{OperationReply, OperationResult, TaskKind};
 use crate::turn::TurnScope;
-use crate::turn_settings::Instructions;
+use codex_session_base::config::WebSearch;
+use codex_session_base::session_context::{McpToolCaller, SessionContext};
+use codex_session_base::thread::{OperationReply, OperationResult, TaskKind};
+use codex_session_base::turn_settings::Instructions;
 
 /// Runs a review as a task of its own. A running task is replaced.
 #[derive(Debug)]

@@ -8,9 +8,9 @@ use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
-use crate::history::Conversation;
-use crate::stored_thread::{StoredThread, beginning_of};
-use crate::thread::OperationResult;
+use codex_session_base::history::Conversation;
+use codex_session_base::stored_thread::{StoredThread, beginning_of};
+use codex_session_base::thread::OperationResult;
 
 /// Takes the last turns out of the history. It is refused while a turn runs.
 #[derive(Debug)]

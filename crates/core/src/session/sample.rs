@@ -9,10 +9,10 @@ use futures::StreamExt;
 use super::actor::{MAX_WAITING, SessionActor};
 use super::call::ThreadCall;
 use super::state::TurnOverrides;
-use crate::history::user_message;
-use crate::ports::Model;
-use crate::thread::{Sample, SampleError, SampleRequest};
 use crate::turn::{RunningTurn, assistant_text, cut_off};
+use codex_session_base::history::user_message;
+use codex_session_base::ports::Model;
+use codex_session_base::thread::{Sample, SampleError, SampleRequest};
 
 impl ThreadCall for SampleRequest {
     type Reply = ();

@@ -7,9 +7,9 @@ use codex_protocol::{ThreadSettings, ThreadSettingsPatch};
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::state::TurnOverrides;
-use crate::ports::SessionInput;
-use crate::thread::SettingsError;
 use crate::turn::TurnScope;
+use codex_session_base::ports::SessionInput;
+use codex_session_base::thread::SettingsError;
 
 /// Changes settings from the next turn on: all of them, or none if an administrator does not allow one. A relative folder is
 /// resolved against that of the thread. Replies with the settings of the thread.

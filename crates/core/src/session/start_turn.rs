@@ -8,9 +8,9 @@ use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::operations::InputPlace;
 use super::state::TurnOverrides;
-use crate::input::{SavedContent, SavedInput, TurnInput};
-use crate::ports::{ObservedTurn, SessionInput};
-use crate::thread::{NewTurn, StartTurnError, TaskKind};
+use codex_session_base::input::{SavedContent, SavedInput, TurnInput};
+use codex_session_base::ports::{ObservedTurn, SessionInput};
+use codex_session_base::thread::{NewTurn, StartTurnError, TaskKind};
 
 /// Starts a turn, or gives its input to the running one. If settings are not allowed, the turn fails; if another turn runs,
 /// this call fails.

@@ -7,11 +7,11 @@ use tokio::task::JoinHandle;
 use codex_protocol::{ServiceTier, UsageLimits};
 use serde_json::Value;
 
-use crate::history::Conversation;
-use crate::input::TurnInput;
-use crate::thread::TaskKind;
 use crate::turn::TurnScope;
-use crate::turn_settings::RealtimeMode;
+use codex_session_base::history::Conversation;
+use codex_session_base::input::TurnInput;
+use codex_session_base::thread::TaskKind;
+use codex_session_base::turn_settings::RealtimeMode;
 
 /// Whether a task runs, and who has the conversation.
 #[derive(Debug)]

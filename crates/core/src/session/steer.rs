@@ -2,9 +2,9 @@
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
-use crate::input::{Input, TurnInput};
-use crate::ports::SessionInput;
-use crate::thread::{SteerError, TaskKind};
+use codex_session_base::input::{Input, TurnInput};
+use codex_session_base::ports::SessionInput;
+use codex_session_base::thread::{SteerError, TaskKind};
 
 /// Gives input to the running turn. Replies with its id.
 #[derive(Debug)]

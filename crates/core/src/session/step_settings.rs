@@ -4,9 +4,9 @@ use codex_model_client::FactsSource;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
-use crate::thread::{TurnSettingsError, TurnSettingsPatch};
 use crate::turn::StepChange;
-use crate::turn_settings::with_overrides;
+use codex_session_base::thread::{TurnSettingsError, TurnSettingsPatch};
+use codex_session_base::turn_settings::with_overrides;
 
 /// Replies whether the turn runs. If it does not, nothing is changed.
 impl ThreadCall for TurnSettingsPatch {

@@ -9,16 +9,16 @@ use codex_protocol::{
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::state::{RunningTask, TurnOverrides};
-use crate::agents::{
+use crate::thread_origin::ThreadOrigin;
+use codex_session_base::agents::{
     AgentMail, AgentSource, AgentTree, Delivery, MailTurn, NewMember, Reservation, StartedMember,
     StoredAgent, parent_path,
 };
-use crate::history::developer_message;
-use crate::input::TurnInput;
-use crate::ports::AgentResult;
-use crate::stored_thread::StoredLines;
-use crate::thread::TaskKind;
-use crate::thread_origin::ThreadOrigin;
+use codex_session_base::history::developer_message;
+use codex_session_base::input::TurnInput;
+use codex_session_base::ports::AgentResult;
+use codex_session_base::stored_thread::StoredLines;
+use codex_session_base::thread::TaskKind;
 
 /// A message that asks for a turn is in the mailbox of the thread.
 #[derive(Debug)]

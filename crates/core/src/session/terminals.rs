@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
-use crate::thread::{BackgroundTerminal, ThreadClosed};
+use codex_session_base::thread::{BackgroundTerminal, ThreadClosed};
 
 /// Replies which commands run in the background.
 #[derive(Debug)]

@@ -12,16 +12,16 @@ use codex_protocol::{
 use codex_sandbox::NetworkLimits;
 
 use super::state::TurnOverrides;
-use crate::budget::TurnBudget;
-use crate::input::StopSignal;
-use crate::ports::Model;
-use crate::session_context::SessionContext;
-use crate::tools::{
+use crate::turn::{NextStep, TurnItemIds, TurnScope};
+use codex_session_base::budget::TurnBudget;
+use codex_session_base::input::StopSignal;
+use codex_session_base::ports::Model;
+use codex_session_base::session_context::SessionContext;
+use codex_session_base::turn_settings::{Instructions, TurnSettings, with_overrides};
+use codex_tools::{
     McpTools, ToolEnvironments, ToolServices, ToolSet, ToolSituation, TurnCheckpoint,
     TurnDiffTracker, TurnTools,
 };
-use crate::turn::{NextStep, TurnItemIds, TurnScope};
-use crate::turn_settings::{Instructions, TurnSettings, with_overrides};
 
 /// What the turns of a session share.
 #[derive(Clone, Debug)]

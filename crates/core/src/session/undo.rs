@@ -7,9 +7,9 @@ use tokio::sync::oneshot;
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::state::TurnOverrides;
-use crate::history::Conversation;
-use crate::thread::{OperationError, OperationReply, OperationResult, TaskKind};
 use crate::turn::{CompletedTurn, TurnGuard, TurnScope, finish};
+use codex_session_base::history::Conversation;
+use codex_session_base::thread::{OperationError, OperationReply, OperationResult, TaskKind};
 
 /// How many conflicts are named.
 const NAMED_CONFLICTS: usize = 3;

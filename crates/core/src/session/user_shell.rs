@@ -7,11 +7,11 @@ use super::actor::SessionActor;
 use super::notices::InjectItems;
 use super::state::TurnOverrides;
 use crate::git;
-use crate::history::Conversation;
-use crate::input::Input;
-use crate::thread::TaskKind;
-use crate::tools::{ToolCall, ToolContext, ToolPayload, TypedCommand, run_user_shell};
 use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
+use codex_session_base::history::Conversation;
+use codex_session_base::input::Input;
+use codex_session_base::thread::TaskKind;
+use codex_tools::{ToolCall, ToolContext, ToolPayload, TypedCommand, run_user_shell};
 
 /// Why a command of the user does not run in a thread without an environment, or on another machine.
 const NO_SHELL: &str = "this session has no environment on this machine, so there is no shell";

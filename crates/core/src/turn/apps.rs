@@ -10,10 +10,10 @@ use codex_skills::{TextMention, text_mentions};
 
 use super::recording::RunningTurn;
 use super::scope::TurnScope;
-use crate::agents::is_agent;
-use crate::config::{SuggestionKind, ToolSuggestion};
-use crate::history::texts;
-use crate::mcp::OfferedTool;
+use codex_session_base::agents::is_agent;
+use codex_session_base::config::{SuggestionKind, ToolSuggestion};
+use codex_session_base::history::texts;
+use codex_session_base::mcp::OfferedTool;
 
 /// What the addresses of apps begin with.
 const SCHEME: &str = "app://";

@@ -8,8 +8,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::scope::TurnScope;
-use crate::hooks::HookResults;
-use crate::tools::{
+use codex_session_base::hooks::HookResults;
+use codex_tools::{
     COMMAND_TOOL, Tool, ToolCall, ToolFailure, ToolResult, lacks_command, text, tool_use,
     typed_into, with_updated_input,
 };
@@ -39,7 +39,7 @@ pub(super) async fn run_with_hooks(
     let mut tool_use = tool_use(&call, &line);
     if before && let Some(updated) = ask_before(scope, &tool_use, contexts).await? {
         call = with_updated_input(&call, &line, updated).map_err(ToolFailure::Model)?;
-        tool_use = crate::tools::tool_use(&call, &line);
+        tool_use = codex_tools::tool_use(&call, &line);
     }
     let script = call.script.clone();
     let mut context = scope.tool_context(call, response_ended);

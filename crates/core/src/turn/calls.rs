@@ -17,8 +17,8 @@ use tracing::Instrument;
 
 use super::call_hooks::{recorded_contexts, run_with_hooks};
 use super::scope::TurnScope;
-use crate::history::truncate::tokens_of;
-use crate::tools::{ToolCall, ToolFailure, ToolPayload, ToolResult, is_console, manages_agents};
+use codex_session_base::history::truncate::tokens_of;
+use codex_tools::{ToolCall, ToolFailure, ToolPayload, ToolResult, is_console, manages_agents};
 
 /// A call that has ended.
 #[derive(Debug)]

@@ -16,8 +16,8 @@ use super::outcome::{CompletedTurn, TurnError, panicked};
 use super::recording::RunningTurn;
 use super::run::finish_and_notify;
 use super::scope::TurnScope;
-use crate::history::{Conversation, UnfinishedTurn, summary};
-use crate::tools::ToolCall;
+use codex_session_base::history::{Conversation, UnfinishedTurn, summary};
+use codex_tools::ToolCall;
 
 const INTERRUPTED_OUTPUT: &str = "The call was interrupted, because the program that ran it ended. It may have had effects, \
                            and it was not repeated: check what it has done before you go on.";

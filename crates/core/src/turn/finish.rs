@@ -9,10 +9,10 @@ use super::guard::TurnGuard;
 use super::outcome::{CompletedTurn, TurnError};
 use super::recording::RunningTurn;
 use super::scope::TurnScope;
-use crate::context;
-use crate::events::HeldEvents;
-use crate::history::{Conversation, Recorder};
-use crate::input::{Input, LateInput};
+use codex_session_base::context;
+use codex_session_base::events::HeldEvents;
+use codex_session_base::history::{Conversation, Recorder};
+use codex_session_base::input::{Input, LateInput};
 
 /// How long an abort waits for the disk.
 const ABORT_FLUSH: Duration = Duration::from_millis(100);

@@ -10,10 +10,10 @@ use codex_protocol::{
 
 use super::outcome::CompletedTurn;
 use super::scope::TurnScope;
-use crate::budget::TurnBudget;
-use crate::events::TurnEmitter;
-use crate::input::StopSignal;
-use crate::ports::Clock;
+use codex_session_base::budget::TurnBudget;
+use codex_session_base::events::TurnEmitter;
+use codex_session_base::input::StopSignal;
+use codex_session_base::ports::Clock;
 
 /// A turn whose start was emitted.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use codex_protocol::{ImageGenerationItem, ResponseItem, TurnItem};
 
 use super::recording::RunningTurn;
-use crate::history::developer_message;
+use codex_session_base::history::developer_message;
 
 impl RunningTurn<'_> {
     /// An image is complete. If it cannot be written, only the file is missing.

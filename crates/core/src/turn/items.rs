@@ -7,7 +7,7 @@ use codex_protocol::{
 use serde_json::json;
 
 use super::message::MessageWriter;
-use crate::events::TurnEmitter;
+use codex_session_base::events::TurnEmitter;
 
 /// An item whose start was emitted. Dropping it completes it with what it has so far.
 #[derive(Debug)]

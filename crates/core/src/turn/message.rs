@@ -8,7 +8,7 @@ use codex_protocol::{
 use super::citation::citation_of;
 use super::plan_text::{PlanSplitter, TextPiece, split};
 use super::text_filter::{TextFilter, visible};
-use crate::events::TurnEmitter;
+use codex_session_base::events::TurnEmitter;
 
 /// A message that is being written. Dropping it completes its items with what they have so far.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use codex_protocol::{
 };
 use parking_lot::Mutex;
 
-use crate::thread::TurnPlace;
-use crate::turn_settings::TurnSettings;
+use codex_session_base::thread::TurnPlace;
+use codex_session_base::turn_settings::TurnSettings;
 
 /// The settings that change. What is absent stays as it is.
 #[derive(Clone, Debug, Default)]

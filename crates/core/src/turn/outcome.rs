@@ -3,8 +3,8 @@
 use codex_model_client::ModelError;
 use codex_protocol::{CodexErrorInfo, ErrorEvent};
 
-use crate::budget::{LimitReached, RequestRefused};
-use crate::thread::OperationError;
+use codex_session_base::budget::{LimitReached, RequestRefused};
+use codex_session_base::thread::OperationError;
 
 /// Why a turn ends early.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use codex_apply_patch::{WrittenChange, written_changes};
 use codex_protocol::{EventMsg, PatchApplyUpdatedEvent, ResponseItem};
 
 use super::recording::RunningTurn;
-use crate::tools::written_change;
+use codex_tools::written_change;
 
 const TOOL: &str = "apply_patch";
 /// The time between two events.

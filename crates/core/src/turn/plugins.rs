@@ -6,7 +6,7 @@ use codex_plugins::{InstalledPlugin, PluginMention, mentioned};
 use codex_protocol::{ResponseItem, UserInput};
 
 use super::recording::RunningTurn;
-use crate::history::developer_message;
+use codex_session_base::history::developer_message;
 
 impl RunningTurn<'_> {
     /// The messages about the plugins that an input mentions.

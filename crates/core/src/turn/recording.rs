@@ -6,11 +6,11 @@ use codex_protocol::{FunctionCallOutputItem, ResponseItem, TurnContext, TurnItem
 use codex_rollout::LineKind;
 
 use super::scope::TurnScope;
-use crate::context;
-use crate::events::TurnEmitter;
 use crate::git;
-use crate::history::Conversation;
-use crate::input::{Input, SavedInput, ToolOutput, TurnInput};
+use codex_session_base::context;
+use codex_session_base::events::TurnEmitter;
+use codex_session_base::history::Conversation;
+use codex_session_base::input::{Input, SavedInput, ToolOutput, TurnInput};
 
 /// A running turn.
 pub(crate) struct RunningTurn<'a> {

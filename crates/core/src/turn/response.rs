@@ -14,8 +14,8 @@ use super::patch_stream::PatchStream;
 use super::plan_text::split;
 use super::recording::RunningTurn;
 use super::text_filter::visible;
-use crate::history::user_message;
-use crate::tools::ToolCall;
+use codex_session_base::history::user_message;
+use codex_tools::ToolCall;
 
 /// A response that is being read.
 #[derive(Debug, Default)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use codex_model_client::ModelError;
 
-use crate::ports::Clock;
+use codex_session_base::ports::Clock;
 
 const FIRST_DELAY: Duration = Duration::from_millis(200);
 /// The wait does not double more often than this.

@@ -17,13 +17,13 @@ use super::next_step::StepChange;
 use super::outcome::{CompletedTurn, TurnError, panicked};
 use super::recording::RunningTurn;
 use super::scope::TurnScope;
-use crate::config::{EndedTurn, within_limits};
 use crate::git;
-use crate::history::{Conversation, summary};
-use crate::input::{Input, TurnInput};
-use crate::mcp::SandboxState;
-use crate::tools::{McpTools, ToolEnvironments, ToolSet, ToolSituation};
-use crate::turn_settings::with_overrides;
+use codex_session_base::config::{EndedTurn, within_limits};
+use codex_session_base::history::{Conversation, summary};
+use codex_session_base::input::{Input, TurnInput};
+use codex_session_base::mcp::SandboxState;
+use codex_session_base::turn_settings::with_overrides;
+use codex_tools::{McpTools, ToolEnvironments, ToolSet, ToolSituation};
 
 /// So many cut answers in a row end a turn: a model whose calls never fit would be asked for ever.
 const MAX_CUT_ANSWERS: u32 = 5;

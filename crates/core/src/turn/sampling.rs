@@ -16,8 +16,8 @@ use super::outcome::{CompletedTurn, TurnError};
 use super::recording::RunningTurn;
 use super::response::ActiveResponse;
 use super::retry;
-use crate::history::ContextSnapshot;
-use crate::ports::ModelCall;
+use codex_session_base::history::ContextSnapshot;
+use codex_session_base::ports::ModelCall;
 
 /// The result of a response.
 #[derive(Debug)]

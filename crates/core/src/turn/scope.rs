@@ -9,16 +9,16 @@ use tokio_util::sync::CancellationToken;
 use super::item_ids::TurnItemIds;
 use super::next_step::{NextStep, StepChange};
 use super::outcome::TurnError;
-use crate::budget::TurnBudget;
-use crate::events::TurnEmitter;
-use crate::history::Recorder;
-use crate::input::{InputQueue, StopSignal};
-use crate::ports::Model;
-use crate::session_context::SessionContext;
-use crate::tools::{
+use codex_session_base::budget::TurnBudget;
+use codex_session_base::events::TurnEmitter;
+use codex_session_base::history::Recorder;
+use codex_session_base::input::{InputQueue, StopSignal};
+use codex_session_base::ports::Model;
+use codex_session_base::session_context::SessionContext;
+use codex_session_base::turn_settings::TurnSettings;
+use codex_tools::{
     ToolCall, ToolContext, ToolServices, TurnCheckpoint, TurnDiffTracker, TurnTools,
 };
-use crate::turn_settings::TurnSettings;
 
 /// Everything that a turn works with, except the conversation. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -13,9 +13,9 @@ use tracing::Instrument;
 use super::call_hooks::run_with_hooks;
 use super::calls::RunningCalls;
 use super::scope::TurnScope;
-use crate::cells::{ScriptCall, ScriptCaller, ScriptOrigin, ScriptValue, ServedTurn};
-use crate::input::Input;
-use crate::tools::{NestedTool, Tool, ToolCall, ToolFailure, ToolPayload, directs_agents};
+use codex_session_base::cells::{ScriptCall, ScriptCaller, ScriptOrigin, ScriptValue, ServedTurn};
+use codex_session_base::input::Input;
+use codex_tools::{NestedTool, Tool, ToolCall, ToolFailure, ToolPayload, directs_agents};
 
 impl TurnScope {
     /// Carries out the calls of scripts while the result lives, if the model may write scripts.

@@ -8,7 +8,7 @@ use codex_protocol::{EventMsg, ResponseItem, SkillScope, UserInput, WarningEvent
 use codex_skills::{SkillLibrary, SkillMention, SkillSet, mentioned};
 
 use super::recording::RunningTurn;
-use crate::history::user_message;
+use codex_session_base::history::user_message;
 
 /// The maximum length of the text of a skill.
 const TEXT_LIMIT: usize = 256 * 1024;

@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use codex_protocol::EventMsg;
 
 use super::scope::TurnScope;
-use crate::config::TakenInput;
-use crate::input::Input;
+use codex_session_base::config::TakenInput;
+use codex_session_base::input::Input;
 
 impl TurnScope {
     fn recorded_inputs(&self) -> Option<Vec<TakenInput>> {

@@ -5,12 +5,12 @@ use codex_protocol::{AnswerCut, CodexErrorInfo, EventMsg, ResponseItem, WarningE
 use futures::StreamExt;
 
 use super::{Compaction, CompactionPhase};
-use crate::history::summary::{COMPACT_PROMPT, compacted_history, user_texts};
-use crate::history::user_message;
 use crate::turn::items::assistant_text;
 use crate::turn::outcome::TurnError;
 use crate::turn::recording::RunningTurn;
 use crate::turn::sampling::cut_off;
+use codex_session_base::history::summary::{COMPACT_PROMPT, compacted_history, user_texts};
+use codex_session_base::history::user_message;
 
 impl RunningTurn<'_> {
     pub(super) async fn compact_locally(

@@ -16,16 +16,16 @@ use codex_protocol::{
 };
 use codex_rollout::LineKind;
 
-use crate::context;
-use crate::events::TurnEmitter;
-use crate::history::{Conversation, summary, user_message, wrapped_pin};
-use crate::session_context::SessionBeginning;
-use crate::thread::OperationReply;
 use crate::turn::finish::finish;
 use crate::turn::guard::TurnGuard;
 use crate::turn::outcome::{CompletedTurn, TurnError};
 use crate::turn::recording::RunningTurn;
 use crate::turn::scope::TurnScope;
+use codex_session_base::context;
+use codex_session_base::events::TurnEmitter;
+use codex_session_base::history::{Conversation, summary, user_message, wrapped_pin};
+use codex_session_base::session_context::SessionBeginning;
+use codex_session_base::thread::OperationReply;
 
 /// When a turn compacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use codex_model_client::{ModelInfo, ModelRequest};
 use codex_protocol::ResponseItem;
 
 use super::{Compaction, CompactionPhase};
-use crate::history::summary::without_images;
-use crate::history::{EntryKind, HistoryEntry};
 use crate::turn::outcome::TurnError;
 use crate::turn::recording::RunningTurn;
+use codex_session_base::history::summary::without_images;
+use codex_session_base::history::{EntryKind, HistoryEntry};
 
 impl RunningTurn<'_> {
     pub(super) async fn compact_remotely(

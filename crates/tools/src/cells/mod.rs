@@ -1,0 +1,54 @@
+//! The tools that run cells, and what cells can call.
+
+mod descriptions;
+mod exec;
+mod nested;
+mod output;
+mod wait;
+
+pub use nested::NestedTool;
+pub(crate) use nested::NestedTools;
+
+use codex_model_client::{ToolMode, ToolSpec};
+
+use super::offer::{ToolOffers, ToolSituation};
+use descriptions::{exec_description, with_declaration};
+use exec::ExecTool;
+use nested::{NestedScope, is_direct_only};
+use wait::WaitTool;
+
+/// Offers scripts, beside the tools that they call or in place of them.
+pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+    let Some(code_mode) = &situation.options().code_mode else {
+        return;
+    };
+    let replaces_tools = match situation.script_mode() {
+        ToolMode::Direct => return,
+        ToolMode::CodeMode => false,
+        ToolMode::CodeModeOnly => true,
+    };
+    let scope = NestedScope {
+        excluded: &code_mode.excluded_namespaces,
+        recorded: &offers.recorded,
+    };
+    let nested = NestedTools::new(&offers.specs, &offers.deferred, scope);
+    let description = exec_description(&nested, replaces_tools);
+    let mut others = std::mem::take(&mut offers.specs);
+    offers.offer(ExecTool {
+        description: description.into(),
+    });
+    offers.offer(WaitTool);
+    if replaces_tools {
+        others.retain(|spec| match spec {
+            ToolSpec::Function { name, .. } => is_direct_only(name),
+            ToolSpec::Custom { .. } | ToolSpec::Namespace { .. } | ToolSpec::LocalShell => false,
+            _ => true,
+        });
+    } else {
+        for spec in &mut others {
+            with_declaration(spec, &nested);
+        }
+    }
+    offers.specs.extend(others);
+    offers.nested = Some(nested);
+}

@@ -1,0 +1,98 @@
+//! Commands of the user: run in the user's shell, without sandbox and approval.
+
+use std::time::Duration;
+
+use codex_protocol::{ExecCommandSource, ResponseItem};
+use codex_shell_command::shell_call;
+
+use super::command::{ApprovalArguments, CommandRequest, OutputLayout, attempt, command_item};
+use super::places::CallPlace;
+use super::tool::ToolContext;
+use codex_gate::Permit;
+use codex_session_base::history::truncate::formatted_cut;
+use codex_session_base::history::user_message;
+use codex_session_base::input::StopSignal;
+
+/// The default time limit.
+const TIMEOUT: Duration = Duration::from_secs(60 * 60);
+const ABORTED_MESSAGE: &str = "command aborted by user";
+
+/// The exit code of a command that did not end in time.
+const TIMED_OUT: i32 = -1;
+
+/// A command of the user.
+#[derive(Debug)]
+pub struct TypedCommand {
+    line: String,
+    timeout: Duration,
+}
+
+impl TypedCommand {
+    pub fn new(line: String, timeout_ms: Option<u64>) -> Self {
+        let timeout = timeout_ms.map_or(TIMEOUT, Duration::from_millis);
+        Self { line, timeout }
+    }
+}
+
+/// Runs a command and returns the record for the model.
+pub async fn run_user_shell(
+    context: &ToolContext,
+    command: &TypedCommand,
+    stop: &StopSignal,
+) -> ResponseItem {
+    let shell = context.settings.shell.display().to_string();
+    let request = CommandRequest {
+        argv: shell_call(&shell, &command.line, true),
+        cwd: context.settings.cwd.clone(),
+        timeout: Some(command.timeout),
+        approval: ApprovalArguments::default(),
+        layout: OutputLayout::Plain,
+        place: CallPlace::Here,
+    };
+    let mut item = command_item(
+        context,
+        &request.argv,
+        &request.cwd,
+        &request.place,
+        ExecCommandSource::UserShell,
+        None,
+    )
+    .begin();
+    item.set_running();
+    let permit = Permit::for_typed_command();
+    let ran = tokio::select! {
+        biased;
+        () = stop.stopped() => Err(ABORTED_MESSAGE.to_owned()),
+        ran = attempt(context, &request, &permit, &mut item) => ran,
+    };
+    let policy = context.settings.model.truncation();
+    match ran {
+        Ok(outcome) => {
+            let mut end = outcome.end(policy);
+            if outcome.timed_out {
+                end.exit_code = TIMED_OUT;
+                end.aggregated.clone_from(&end.formatted);
+            }
+            let record = record(&command.line, end.exit_code, end.duration, &end.formatted);
+            item.end(end);
+            record
+        }
+        Err(problem) => {
+            item.fail(&problem);
+            record(
+                &command.line,
+                -1,
+                Duration::ZERO,
+                &formatted_cut(&problem, policy),
+            )
+        }
+    }
+}
+
+fn record(command: &str, exit_code: i32, duration: Duration, output: &str) -> ResponseItem {
+    let seconds = duration.as_secs_f64();
+    user_message([format!(
+        "<user_shell_command>\n<command>\n{command}\n</command>\n<result>\nExit code: {exit_code}\n\
+         Duration: {seconds:.4} seconds\nOutput:\n{output}\n</result>\n</user_shell_command>"
+    )])
+}
