@@ -477,17 +477,27 @@ fn asking_tools(request: &Value) -> Vec<String> {
 #[tokio::test(flavor = "multi_thread")]
 async fn run_and_its_agents_are_offered_no_way_to_ask() {
     let model = ModelServer::start([]).await.unwrap();
-    let spawn = sse::function_call("call-1", "spawn_agent", &json!({ "message": "look" }));
-    model.push(HttpReply::stream(&sse::items(&[spawn])));
+    model.answer(|request| {
+        let request = request.json();
+        let called = request["input"].as_array().unwrap().last().unwrap().clone();
+        let call = match called["call_id"].as_str() {
+            None if called.to_string().contains("start an agent") => {
+                sse::function_call("spawn", "spawn_agent", &json!({ "message": "look" }))
+            }
+            Some("spawn") => {
+                let agent: Value =
+                    serde_json::from_str(called["output"].as_str().unwrap()).unwrap();
+                sse::function_call("wait", "wait_agent", &json!({ "ids": [agent["agent_id"]] }))
+            }
+            _ => return None,
+        };
+        Some(HttpReply::stream(&sse::items(&[call])))
+    });
     model.always(HttpReply::stream(&sse::text("done")));
     let folders = ExecFolders::with_model(&model);
-    assert!(folders.exec(&["work"]).status.success());
+    assert!(folders.exec(&["start an agent"]).status.success());
     let requests = model.requests();
-    let agent_requests = requests.iter().filter(|request| {
-        let request = request.json();
-        !request["input"].to_string().contains("work")
-    });
-    assert!(agent_requests.count() > 0);
+    assert_eq!(requests.len(), 4, "two calls and two answers");
     for request in &requests {
         assert_eq!(asking_tools(&request.json()), [] as [String; 0]);
     }
@@ -496,11 +506,11 @@ async fn run_and_its_agents_are_offered_no_way_to_ask() {
     let folders = ExecFolders::with_model(&model);
     let mut server = experimental_server(&folders.home).await;
     let thread = server.start_thread().await;
-    server.run_turn(&thread, "work").await;
+    server.run_turn(&thread, "say done").await;
     let last = model.requests().pop().unwrap();
     assert_eq!(
         asking_tools(&last.json()),
-        ["shell_command", "request_user_input"]
+        ["exec_command", "request_user_input"]
     );
     server.finish().await.unwrap();
 }

@@ -40,13 +40,13 @@ pub use codex_session_base::history::{
     StoredCompaction, UnfinishedCall, UnfinishedTurn, first_user_text, is_context_text,
 };
 pub use codex_session_base::input::{SavedInput, ToolOutput, TurnInput};
-pub use codex_session_base::mcp::RequiredServersFailed;
+pub use codex_session_base::mcp::{McpServerUnavailable, RequiredServersFailed};
 pub use codex_session_base::ports::*;
 pub use codex_session_base::stored_thread::{NeededLines, StoredThread, read_compaction};
 pub use codex_session_base::thread::{
-    BackgroundTerminal, McpServerUnavailable, NewTurn, OperationError, OperationResult, PinError,
-    Sample, SampleError, SampleRequest, SettingsError, StartTurnError, SteerError, TaskKind,
-    ThreadClosed, TurnPlace, TurnSettingsError, TurnSettingsPatch,
+    BackgroundTerminal, NewTurn, OperationError, OperationResult, PinError, Sample, SampleError,
+    SampleRequest, SettingsError, StartTurnError, SteerError, TaskKind, ThreadClosed, TurnPlace,
+    TurnSettingsError, TurnSettingsPatch,
 };
 pub use codex_session_base::timeout_pauses::TimeoutPauses;
 pub use launch::{

@@ -5,8 +5,23 @@ use codex_protocol::AskForApproval;
 use super::effect::{CommandEffect, SandboxPermissions};
 use super::turn_policy::TurnPolicy;
 
+/// Why the arguments of a command are refused, for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ArgumentsRefused(pub String);
+
 /// Refuses requests for permissions that the policies do not allow.
-pub fn check_arguments(command: &CommandEffect, turn_policy: &TurnPolicy) -> Result<(), String> {
+///
+/// # Errors
+/// They do not.
+pub fn check_arguments(
+    command: &CommandEffect,
+    turn_policy: &TurnPolicy,
+) -> Result<(), ArgumentsRefused> {
+    refusal(command, turn_policy).map_err(ArgumentsRefused)
+}
+
+fn refusal(command: &CommandEffect, turn_policy: &TurnPolicy) -> Result<(), String> {
     if command.permissions == SandboxPermissions::UseDefault {
         return Ok(());
     }

@@ -32,7 +32,7 @@ pub use effect::{
     CommandEffect, Effect, McpEffect, PatchEffect, PatchElsewhere, PermissionsRequest,
     SandboxPermissions, ToolApproval,
 };
-pub use guards::check_arguments;
+pub use guards::{ArgumentsRefused, check_arguments};
 pub use missing_sandbox::without_sandbox;
 pub use question::{QuestionTexts, command_texts, patch_texts, permissions_texts};
 pub use summary::command_summary;

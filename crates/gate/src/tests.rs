@@ -167,6 +167,7 @@ fn leaving_the_sandbox_is_asked_about() {
         assert!(
             refused
                 .unwrap_err()
+                .0
                 .contains("you should not ask for escalated permissions")
         );
     }

@@ -47,16 +47,21 @@ pub struct SessionContext {
     pub background: Mutex<JoinSet<()>>,
 }
 
+/// Why a tool of an MCP server was not called for a hook, as a sentence.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HookCallFailed(pub String);
+
 /// Calls tools of MCP servers.
 pub trait McpToolCaller: Debug + Send + Sync {
-    /// Calls a tool for a hook, once its server has started. The error is a sentence.
+    /// Calls a tool for a hook, once its server has started.
     fn call_for_hook(
         &self,
         server: &str,
         tool: &str,
         arguments: Value,
         limit: Duration,
-    ) -> BoxFuture<'static, Result<CallToolResult, String>>;
+    ) -> BoxFuture<'static, Result<CallToolResult, HookCallFailed>>;
 }
 
 /// How a session came about.

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::arguments::{arguments, function};
 use super::call::ToolPayload;
 use super::command::{OutputLayout, structured};
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use super::patch_item::{PatchItem, ask, changes_of, unfit};
 use super::places::{CallPlace, ToolEnvironments, remote_path};
 use super::remote_patch::{PatchOutcome, apply_there};
@@ -43,16 +43,16 @@ struct ApplyPatchArguments {
     input: String,
 }
 
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     let environments = situation.environments.clone();
     if !environments.has_any {
         return;
     }
     match situation.model.apply_patch_tool_type {
-        Some(ApplyPatchToolType::Function) => offers.offer(ApplyPatchTool::Function(environments)),
-        Some(ApplyPatchToolType::Freeform) => offers.offer(ApplyPatchTool::Freeform(environments)),
+        Some(ApplyPatchToolType::Function) => builder.offer(ApplyPatchTool::Function(environments)),
+        Some(ApplyPatchToolType::Freeform) => builder.offer(ApplyPatchTool::Freeform(environments)),
         None if situation.options().features.apply_patch_freeform => {
-            offers.offer(ApplyPatchTool::Freeform(environments));
+            builder.offer(ApplyPatchTool::Freeform(environments));
         }
         None => {}
     }

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::arguments::arguments;
 use super::editor_terminal::permit;
 use super::hook_input::is_editor_terminal;
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 use codex_session_base::events::TurnEmitter;
 use codex_session_base::questions::{Question, QuestionAnswer, QuestionKey};
@@ -27,15 +27,15 @@ pub(crate) struct DynamicTool {
     pub function: DynamicToolFunction,
 }
 
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     for tool in &situation.services.dynamic_tools {
-        offer_tool(tool, offers);
+        offer_tool(tool, builder);
     }
 }
 
 /// Adds a tool of the client. The name of a call in a namespace contains both, see
 /// [`ToolCall::from_item`](super::call::ToolCall::from_item).
-fn offer_tool(tool: &DynamicToolSpec, offers: &mut ToolOffers) {
+fn offer_tool(tool: &DynamicToolSpec, builder: &mut ToolSetBuilder) {
     let mut offered = Vec::new();
     for (namespace, function) in tool.functions() {
         let tool = DynamicTool {
@@ -47,21 +47,21 @@ fn offer_tool(tool: &DynamicToolSpec, offers: &mut ToolOffers) {
             None => function.name.clone(),
         };
         if function.defer_loading {
-            offers.deferred.push((tool.namespace.clone(), tool.spec()));
-            offers.accept(&name, tool);
+            builder.deferred.push((tool.namespace.clone(), tool.spec()));
+            builder.accept(&name, tool);
         } else {
             offered.push(tool.spec());
-            offers.handle(name, tool);
+            builder.handle(name, tool);
         }
     }
     match tool {
         // Providers refuse an empty namespace.
         _ if offered.is_empty() => {}
         DynamicToolSpec::Function(function) => match &function.namespace {
-            Some(namespace) => add_to_namespace(&mut offers.specs, namespace, offered),
-            None => offers.specs.extend(offered),
+            Some(namespace) => add_to_namespace(&mut builder.specs, namespace, offered),
+            None => builder.specs.extend(offered),
         },
-        DynamicToolSpec::Namespace(namespace) => offers.specs.push(ToolSpec::Namespace {
+        DynamicToolSpec::Namespace(namespace) => builder.specs.push(ToolSpec::Namespace {
             name: namespace.name.clone(),
             description: namespace.description.clone(),
             tools: offered,

@@ -91,11 +91,28 @@ pub fn tool_use(call: &ToolCall, line: &str) -> ToolUse {
     }
 }
 
+/// Why the input of a hook cannot take the place of the arguments of a call, for the model.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UnusableInput(pub String);
+
 /// The call with other arguments, in the form in which hooks see them. `line` is as for [`tool_use`].
 ///
 /// # Errors
 /// The arguments do not have this form; the text is for the model.
-pub fn with_updated_input(call: &ToolCall, line: &str, input: Value) -> Result<ToolCall, String> {
+pub fn with_updated_input(
+    call: &ToolCall,
+    line: &str,
+    input: Value,
+) -> Result<ToolCall, UnusableInput> {
+    let payload = updated_payload(call, line, input).map_err(UnusableInput)?;
+    Ok(ToolCall {
+        payload,
+        ..call.clone()
+    })
+}
+
+fn updated_payload(call: &ToolCall, line: &str, input: Value) -> Result<ToolPayload, String> {
     let command = || {
         let command = input["command"].as_str();
         let command = command.ok_or("hook returned updatedInput without string field `command`")?;
@@ -106,7 +123,7 @@ pub fn with_updated_input(call: &ToolCall, line: &str, input: Value) -> Result<T
         let rest = rest.ok_or("hook returned updatedInput that changes what was typed already")?;
         Ok::<_, String>(rest.to_owned())
     };
-    let payload = if let Some(member) = command_member(call) {
+    Ok(if let Some(member) = command_member(call) {
         let command = command()?;
         let mut arguments = arguments_of(call);
         arguments[member] = match &arguments[member] {
@@ -138,10 +155,6 @@ pub fn with_updated_input(call: &ToolCall, line: &str, input: Value) -> Result<T
             ToolPayload::ToolSearch(_) => ToolPayload::ToolSearch(input),
             _ => ToolPayload::Function(input.to_string()),
         }
-    };
-    Ok(ToolCall {
-        payload,
-        ..call.clone()
     })
 }
 
@@ -261,7 +274,7 @@ mod tests {
             updated(&exec, json!({ "command": "pwd" })),
             r#"{"cmd":"pwd","tty":true}"#
         );
-        let error = with_updated_input(&exec, "", json!({ "cmd": "pwd" })).unwrap_err();
+        let error = updated_payload(&exec, "", json!({ "cmd": "pwd" })).unwrap_err();
         assert_eq!(
             error,
             "hook returned updatedInput without string field `command`"

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::arguments::arguments;
 use super::dynamic::function_spec;
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use codex_session_base::agents::is_agent;
 use codex_session_base::config::{HostCall, HostTools};
@@ -21,7 +21,7 @@ pub(crate) struct HostTool {
     pub function: DynamicToolFunction,
 }
 
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     let Some(tools) = &situation.config.services.host_tools else {
         return;
     };
@@ -36,9 +36,9 @@ pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
             function,
         };
         if are_offered {
-            offers.offer(tool);
+            builder.offer(tool);
         } else {
-            offers.accept(&name, tool);
+            builder.accept(&name, tool);
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use codex_model_client::ToolSpec;
 
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     if situation.options().features.image_generation && situation.model.takes_images() {
-        offers.specs.push(ToolSpec::ImageGeneration {
+        builder.specs.push(ToolSpec::ImageGeneration {
             output_format: "png".to_owned(),
         });
     }

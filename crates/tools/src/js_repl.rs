@@ -12,7 +12,7 @@ use serde_json::json;
 use super::arguments::{function, incompatible};
 use super::call::ToolPayload;
 use super::command::{CommandEnd, command_item};
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use super::places::CallPlace;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use codex_session_base::cells::{CellReport, CellStatus, ConsoleRun, ScriptOrigin};
@@ -35,10 +35,10 @@ pub fn is_console(name: &str) -> bool {
     matches!(name, "js_repl" | "js_repl_reset")
 }
 
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     if situation.options().js_repl.is_some() && situation.is_local() {
-        offers.offer(JsReplTool);
-        offers.offer(JsReplResetTool);
+        builder.offer(JsReplTool);
+        builder.offer(JsReplResetTool);
     }
 }
 

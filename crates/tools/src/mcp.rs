@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::arguments::incompatible;
 use super::call::ToolPayload;
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 use codex_gate::{Effect, McpEffect};
 use codex_session_base::events::TurnEmitter;
@@ -24,15 +24,15 @@ use codex_session_base::mcp::{OfferedTool, error_output, for_text_models, output
 #[derive(Clone, Debug)]
 pub(crate) struct McpTool(pub OfferedTool);
 
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     for tool in &situation.mcp.tools {
-        offers.offer(McpTool(tool.clone()));
-        offers.namespaces.add(tool);
+        builder.offer(McpTool(tool.clone()));
+        builder.namespaces.add(tool);
     }
     for spec in &situation.mcp.recorded {
-        offers.namespaces.add_recorded(spec);
-        offers.recorded.insert(spec.name().to_owned());
-        offers.specs.push(spec.clone());
+        builder.namespaces.add_recorded(spec);
+        builder.recorded.insert(spec.name().to_owned());
+        builder.specs.push(spec.clone());
     }
 }
 
@@ -147,7 +147,7 @@ async fn ask_server(
     let (configured, running) = servers
         .running(server)
         .await
-        .map_err(|error| failed(&error))?;
+        .map_err(|error| failed(&error.0))?;
     if !configured.allows(tool) {
         return Err(format!(
             "tool call error: tool '{tool}' is disabled for MCP server '{server}'"

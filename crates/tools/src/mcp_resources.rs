@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::{arguments, function};
 use super::mcp::McpCallItem;
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 
 /// Lists with more pages count as endless.
@@ -39,11 +39,11 @@ struct ReadResourceArguments {
     uri: String,
 }
 
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     if situation.mcp.has_servers {
-        offers.offer(McpResources::List);
-        offers.offer(McpResources::Templates);
-        offers.offer(McpResources::Read);
+        builder.offer(McpResources::List);
+        builder.offer(McpResources::Templates);
+        builder.offer(McpResources::Read);
     }
 }
 
@@ -183,7 +183,10 @@ impl McpResources {
         let (method, key) = self.method();
         let failed = |cause: String| format!("{method} failed: {cause}");
         let servers = context.services.mcp.current();
-        let (configured, running) = servers.running(server).await.map_err(failed)?;
+        let (configured, running) = servers
+            .running(server)
+            .await
+            .map_err(|error| failed(error.0))?;
         let page = self.page(&running, configured, cursor).await;
         let ListPage { items, next, .. } = page.map_err(|error| failed(error.to_string()))?;
         let mut answer = Map::new();
@@ -244,7 +247,10 @@ async fn read(
     let uri = uri.ok_or_else(|| missing("uri"))?;
     let failed = |cause: String| format!("resources/read failed: {cause}");
     let servers = context.services.mcp.current();
-    let (configured, running) = servers.running(&server).await.map_err(failed)?;
+    let (configured, running) = servers
+        .running(&server)
+        .await
+        .map_err(|error| failed(error.0))?;
     let read = running.connection.read(&uri, configured.request_timeout);
     let read = read.await.map_err(|error| failed(error.to_string()))?;
     let mut answer = Map::new();

@@ -1,4 +1,4 @@
-//! What decides which tools a turn offers, and the list to which each tool adds itself.
+//! What decides which tools a turn builder, and the list to which each tool adds itself.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::services::ToolServices;
 use super::tool::Tool;
 use codex_session_base::config::{SessionConfig, SessionOptions};
 
-/// What decides which tools a turn offers.
+/// What decides which tools a turn builder.
 #[derive(Debug)]
 pub struct ToolSituation<'a> {
     pub config: &'a SessionConfig,
@@ -44,7 +44,7 @@ impl ToolSituation<'_> {
 
 /// The tools of a turn, as they add themselves.
 #[derive(Debug, Default)]
-pub(crate) struct ToolOffers {
+pub(crate) struct ToolSetBuilder {
     pub(super) specs: Vec<ToolSpec>,
     pub(super) tools: HashMap<String, RegisteredTool>,
     /// Tools that are not offered, for scripts, with their namespaces.
@@ -65,7 +65,7 @@ pub(super) struct RegisteredTool {
     pub(super) offered: bool,
 }
 
-impl ToolOffers {
+impl ToolSetBuilder {
     /// Offers a tool to the model.
     pub(super) fn offer(&mut self, tool: impl Tool + 'static) {
         let spec = tool.spec();

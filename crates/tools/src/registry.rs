@@ -1,4 +1,4 @@
-//! Which tools a turn offers, in which order, and which tool handles a call.
+//! Which tools a turn builder, in which order, and which tool handles a call.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::call::{ToolCall, mcp_name};
 use super::cells::{self, NestedTools};
 use super::command::OutputLayout;
 use super::mcp_namespaces::McpNamespaces;
-use super::offer::{RegisteredTool, ToolOffers, ToolSituation};
+use super::offer::{RegisteredTool, ToolSetBuilder, ToolSituation};
 use super::tool::Tool;
 use super::{
     agent_jobs, agents, apply_patch, dynamic, host, image_generation, js_repl, mcp, mcp_resources,
@@ -18,7 +18,7 @@ use super::{
 };
 
 /// All tools, in the order in which a request has them. Each says whether a turn offers it.
-const ORDER: [fn(&ToolSituation<'_>, &mut ToolOffers); 19] = [
+const ORDER: [fn(&ToolSituation<'_>, &mut ToolSetBuilder); 19] = [
     shells::offer,
     mcp_resources::offer,
     update_plan::offer,
@@ -53,20 +53,20 @@ pub struct ToolSet {
 
 impl ToolSet {
     pub fn new(situation: &ToolSituation<'_>) -> Self {
-        let mut offers = ToolOffers::default();
+        let mut builder = ToolSetBuilder::default();
         for offer in ORDER {
-            offer(situation, &mut offers);
+            offer(situation, &mut builder);
         }
-        let mut specs = offers.specs;
-        specs.append(&mut offers.direct);
+        let mut specs = builder.specs;
+        specs.append(&mut builder.direct);
         if situation.options().mcp_namespaces {
-            specs = offers.namespaces.group(specs);
+            specs = builder.namespaces.group(specs);
         }
         Self {
             specs: Encoded::from(specs),
-            tools: offers.tools,
-            nested: offers.nested,
-            namespaces: offers.namespaces,
+            tools: builder.tools,
+            nested: builder.nested,
+            namespaces: builder.namespaces,
         }
     }
 

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use codex_gate::PermissionsRequest;
 use codex_session_base::gate::Denied;
@@ -33,9 +33,9 @@ struct RequestedPermissions {
     file_system: Option<FileSystemPermissions>,
 }
 
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     if situation.options().features.request_permissions && situation.is_local() {
-        offers.offer(RequestPermissionsTool);
+        builder.offer(RequestPermissionsTool);
     }
 }
 

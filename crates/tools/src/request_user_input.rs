@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use codex_session_base::agents::is_agent;
 use codex_session_base::questions::{Question, QuestionAnswer, QuestionKey};
@@ -39,9 +39,9 @@ struct AskedQuestion {
 }
 
 /// Where somebody can answer.
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     if !is_agent(situation.config) && !situation.config.identity.is_unattended {
-        offers.offer(RequestUserInputTool {
+        builder.offer(RequestUserInputTool {
             in_default_mode: situation.options().features.default_mode_questions,
         });
     }

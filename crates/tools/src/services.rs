@@ -9,8 +9,8 @@ use codex_model_client::ToolSpec;
 use codex_protocol::DynamicToolSpec;
 use parking_lot::Mutex;
 
+use super::search_access::SearchAccess;
 use super::unified_exec::TerminalRegistry;
-use super::web_search::SearchAccess;
 use codex_session_base::agents::{AgentRequest, TeamSeat};
 use codex_session_base::cells::Cells;
 use codex_session_base::gate::GateRequest;

@@ -3,12 +3,12 @@
 use codex_model_client::{ShellType, ToolSpec};
 
 use super::command::AskablePermissions;
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use super::shell::ShellTool;
 use super::shell_command::ShellCommandTool;
 use super::unified_exec::{ExecCommandTool, WriteStdinTool};
 
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     let (options, environments) = (situation.options(), &situation.environments);
     let kind = situation.model.shell_type;
     if !environments.has_any || !options.features.shell_tool || kind == ShellType::Disabled {
@@ -25,22 +25,22 @@ pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
         environments: environments.clone(),
     };
     if options.features.unified_exec {
-        offers.offer(ExecCommandTool {
+        builder.offer(ExecCommandTool {
             askable,
             login: options.allow_login_shell,
             environments: environments.clone(),
         });
-        offers.offer(WriteStdinTool);
+        builder.offer(WriteStdinTool);
     } else {
         match kind {
             ShellType::Disabled => {}
-            ShellType::Default => offers.offer(argv.clone()),
-            ShellType::ShellCommand | ShellType::UnifiedExec => offers.offer(script.clone()),
-            ShellType::Local => offers.specs.push(ToolSpec::LocalShell),
+            ShellType::Default => builder.offer(argv.clone()),
+            ShellType::ShellCommand | ShellType::UnifiedExec => builder.offer(script.clone()),
+            ShellType::Local => builder.specs.push(ToolSpec::LocalShell),
         }
     }
     for name in ["shell", "container.exec", "local_shell"] {
-        offers.accept(name, argv.clone());
+        builder.accept(name, argv.clone());
     }
-    offers.accept("shell_command", script);
+    builder.accept("shell_command", script);
 }

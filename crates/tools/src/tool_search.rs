@@ -15,7 +15,7 @@ use super::arguments::incompatible;
 use super::call::ToolPayload;
 use super::mcp::McpTool;
 use super::mcp_tools::McpTools;
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use codex_session_base::mcp::OfferedTool;
 
@@ -53,25 +53,25 @@ impl ToolSearchTool {
 }
 
 /// The search for tools of apps, whose calls are accepted.
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     let McpTools {
         recorded_search,
         searched,
         ..
     } = situation.mcp;
-    offers.specs.extend(recorded_search.clone());
+    builder.specs.extend(recorded_search.clone());
     if searched.is_empty() {
         return;
     }
     for tool in searched {
         let found = McpTool(tool.clone());
-        offers.deferred.push((None, found.spec()));
+        builder.deferred.push((None, found.spec()));
         // The name within its namespace, if that is not just the rest of the whole name.
         let (namespace, name) = tool.namespaced();
-        offers.accept(&format!("{namespace}:{name}"), found.clone());
-        offers.accept(&tool.name, found);
+        builder.accept(&format!("{namespace}:{name}"), found.clone());
+        builder.accept(&tool.name, found);
     }
-    offers.offer(ToolSearchTool::new(searched));
+    builder.offer(ToolSearchTool::new(searched));
 }
 
 impl Tool for ToolSearchTool {

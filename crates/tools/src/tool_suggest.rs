@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{arguments, function};
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use codex_session_base::config::{SuggestionKind, ToolSuggestion};
 use codex_session_base::questions::{Question, QuestionAnswer, QuestionKey};
@@ -42,10 +42,10 @@ impl ToolSuggestTool {
     }
 }
 
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     let suggestions = &situation.mcp.suggestions;
     if !suggestions.is_empty() {
-        offers.offer(ToolSuggestTool::new(suggestions.clone()));
+        builder.offer(ToolSuggestTool::new(suggestions.clone()));
     }
 }
 

@@ -37,7 +37,7 @@ impl TurnDiffTracker {
     }
 
     /// Applies a plan and updates the diff. Reads and writes files.
-    pub fn apply(&self, plan: &PatchPlan) -> Result<(), String> {
+    pub(crate) fn apply(&self, plan: &PatchPlan) -> Result<(), String> {
         let mut diff = self.diff.lock();
         let diff = diff.get_or_insert_default();
         diff.before(plan);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 #[derive(Debug)]
@@ -28,8 +28,8 @@ struct PlanEntry {
     status: StepStatus,
 }
 
-pub(super) fn offer(_situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
-    offers.offer(UpdatePlanTool);
+pub(super) fn offer(_situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
+    builder.offer(UpdatePlanTool);
 }
 
 impl Tool for UpdatePlanTool {

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::arguments::{arguments, function};
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use super::places::ToolEnvironments;
 use super::remote_command::sandbox_there;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
@@ -29,9 +29,9 @@ struct ViewImageArguments {
     detail: Option<String>,
 }
 
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     if situation.environments.has_any {
-        offers.offer(ViewImageTool(situation.environments.clone()));
+        builder.offer(ViewImageTool(situation.environments.clone()));
     }
 }
 

@@ -2,39 +2,19 @@
 
 use codex_model_client::{ModelInfo, ToolSpec, WebSearchFilters, WebSearchToolType};
 use codex_protocol::{SandboxPolicy, WebSearchMode};
-use parking_lot::Mutex;
 
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
+use super::search_access::SearchAccess;
 use codex_session_base::config::WebSearch;
 
-/// Whether the thread has full access, as far as searches go. That it began without full access is never changed, because any
-/// change of the tools makes the provider read the whole conversation anew. Full access is lost once, for good.
-#[derive(Debug, Default)]
-pub struct SearchAccess(Mutex<Option<bool>>);
-
-impl SearchAccess {
-    /// What the turns of a stored thread had.
-    pub fn stored(policies: Option<bool>) -> Self {
-        Self(Mutex::new(policies))
-    }
-
-    /// Takes the policy of a turn into account.
-    fn under(&self, policy: &SandboxPolicy) -> bool {
-        let mut state = self.0.lock();
-        let access = state.get_or_insert(true);
-        *access &= *policy == SandboxPolicy::DangerFullAccess;
-        *access
-    }
-}
-
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     let search = make_spec(
         &situation.options().web_search,
         situation.model,
         situation.policy,
         &situation.services.search_access,
     );
-    offers.specs.extend(search);
+    builder.specs.extend(search);
 }
 
 /// The tool for turns with this policy; none if the model may not search.
@@ -98,20 +78,5 @@ mod tests {
         assert_eq!(live(WebSearchMode::Cached, false), Some(false));
         assert_eq!(live(WebSearchMode::Live, false), Some(true));
         assert_eq!(live(WebSearchMode::Disabled, true), None);
-    }
-
-    #[test]
-    fn later_access_opens_no_live_results_and_less_closes_them() {
-        let full = SandboxPolicy::DangerFullAccess;
-        let less = serde_json::from_str(r#"{"type":"read-only"}"#).unwrap();
-        let seen = |policies: &[&SandboxPolicy]| -> Vec<bool> {
-            let access = SearchAccess::default();
-            policies.iter().map(|policy| access.under(policy)).collect()
-        };
-        assert_eq!(seen(&[&less, &full, &less]), [false, false, false]);
-        assert_eq!(
-            seen(&[&full, &full, &less, &full]),
-            [true, true, false, false]
-        );
     }
 }

@@ -95,7 +95,8 @@ impl Reviewer {
             output_schema: Some(verdict::schema()),
             ..NewTurn::default()
         };
-        self.thread.start_turn(new_turn).await?;
+        let started = self.thread.start_turn(new_turn).await;
+        started.map_err(|error| error.to_string())?;
         let mut failure = None;
         while let Some(event) = self.events.next().await {
             match event.msg {

@@ -8,8 +8,9 @@ use codex_protocol::{
     ThreadSettings,
 };
 use codex_rollout::{ClaimError, RolloutWriteError};
+use codex_session_base::mcp::McpServerUnavailable;
+use futures::FutureExt;
 use futures::future::BoxFuture;
-use futures::{FutureExt, TryFutureExt};
 use tokio::sync::{oneshot, watch};
 
 use super::call::{CallQueue, CallReply, ThreadCall};
@@ -19,9 +20,7 @@ use super::team::TakeMail;
 use codex_session_base::events::Emitter;
 use codex_session_base::mcp::{McpServers, RequiredServersFailed};
 use codex_session_base::ports::Ids;
-use codex_session_base::thread::{
-    AgentSession, McpServerUnavailable, NewTurn, SessionEnd, ThreadClosed,
-};
+use codex_session_base::thread::{AgentSession, NewTurn, SessionEnd, StartTurnError, ThreadClosed};
 use codex_session_base::timeout_pauses::TimeoutPauses;
 
 /// The handle of a thread. Cheap to clone.
@@ -73,7 +72,7 @@ impl Thread {
     > {
         let servers = self.mcp.current();
         let found = servers.running(name).await;
-        let (server, running) = found.map_err(McpServerUnavailable)?;
+        let (server, running) = found?;
         Ok((server.clone(), running.connection))
     }
 
@@ -93,9 +92,7 @@ impl Thread {
     ) -> Result<codex_mcp_client::RunningMcpServer, McpServerUnavailable> {
         let servers = self.mcp.current();
         let found = servers.running(name).await;
-        found
-            .map(|(_, running)| running)
-            .map_err(McpServerUnavailable)
+        found.map(|(_, running)| running)
     }
 
     /// Submits an operation; waits while the queue is full. Returns the id of the submission, which is that
@@ -232,9 +229,8 @@ impl AgentSession for Thread {
         self.calls.try_send(TakeMail)
     }
 
-    fn start_turn(&self, turn: NewTurn) -> BoxFuture<'_, Result<String, String>> {
-        let started = self.ask(|reply| StartTurn { turn, reply });
-        started.map_err(|error| error.to_string()).boxed()
+    fn start_turn(&self, turn: NewTurn) -> BoxFuture<'_, Result<String, StartTurnError>> {
+        self.ask(|reply| StartTurn { turn, reply }).boxed()
     }
 
     fn has_ended(&self) -> bool {

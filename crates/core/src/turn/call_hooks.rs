@@ -38,7 +38,8 @@ pub(super) async fn run_with_hooks(
     let types = typed_into(&call).is_some();
     let mut tool_use = tool_use(&call, &line);
     if before && let Some(updated) = ask_before(scope, &tool_use, contexts).await? {
-        call = with_updated_input(&call, &line, updated).map_err(ToolFailure::Model)?;
+        call = with_updated_input(&call, &line, updated)
+            .map_err(|unusable| ToolFailure::Model(unusable.0))?;
         tool_use = codex_tools::tool_use(&call, &line);
     }
     let script = call.script.clone();

@@ -13,7 +13,9 @@ use tracing::Instrument;
 use super::call_hooks::run_with_hooks;
 use super::calls::RunningCalls;
 use super::scope::TurnScope;
-use codex_session_base::cells::{ScriptCall, ScriptCaller, ScriptOrigin, ScriptValue, ServedTurn};
+use codex_session_base::cells::{
+    ScriptCall, ScriptCaller, ScriptOrigin, ScriptRejection, ScriptValue, ServedTurn,
+};
 use codex_session_base::input::Input;
 use codex_tools::{NestedTool, Tool, ToolCall, ToolFailure, ToolPayload, directs_agents};
 
@@ -50,15 +52,19 @@ impl ScriptCaller for TurnScriptCaller {
         listed.unwrap_or_else(|| Arc::from([]))
     }
 
-    fn call(self: Arc<Self>, call: ScriptCall) -> BoxFuture<'static, Result<Value, String>> {
+    fn call(
+        self: Arc<Self>,
+        call: ScriptCall,
+    ) -> BoxFuture<'static, Result<Value, ScriptRejection>> {
         let span = tracing::debug_span!("script_call", name = call.name, cell = call.cell);
         let run = async move {
-            let caller = self.limited_to(&call.origin)?;
-            if call.is_raw {
+            let caller = self.limited_to(&call.origin).map_err(ScriptRejection)?;
+            let result = if call.is_raw {
                 caller.run_raw(call).await
             } else {
                 caller.run(call).await
-            }
+            };
+            result.map_err(ScriptRejection)
         };
         Box::pin(run.instrument(span))
     }

@@ -55,5 +55,5 @@ fn approvals_do_not_open_an_administrator_limited_network() {
         ..limited
     };
     let refusal = check_arguments(&wanting, &limited).unwrap_err();
-    assert!(refusal.contains("`experimental_network`"), "{refusal}");
+    assert!(refusal.0.contains("`experimental_network`"), "{refusal}");
 }

@@ -16,12 +16,20 @@ pub trait ScriptCaller: Debug + Send + Sync {
     /// What scripts can call.
     fn tools(&self) -> Arc<[ScriptTool]>;
 
-    /// Carries a call out. The error is the text that the promise is rejected with.
-    fn call(self: Arc<Self>, call: ScriptCall) -> BoxFuture<'static, Result<Value, String>>;
+    /// Carries a call out.
+    fn call(
+        self: Arc<Self>,
+        call: ScriptCall,
+    ) -> BoxFuture<'static, Result<Value, ScriptRejection>>;
 
     /// Gives the model another output for the call of a cell.
     fn notify(&self, call_id: &str, text: String);
 }
+
+/// The text that the promise of a call is rejected with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ScriptRejection(pub String);
 
 /// A call of a cell.
 #[derive(Debug)]

@@ -107,7 +107,7 @@ impl Cells {
             is_raw,
             origin,
         };
-        let result = caller.call(call).await;
+        let result = caller.call(call).await.map_err(|rejection| rejection.0);
         let mut line = to_cell_line(cell, &CallAnswer { id, result });
         if line.len() > MAX_LINE {
             let result = Err("the result is too large for a script".to_owned());

@@ -11,7 +11,7 @@ mod kernel;
 mod messages;
 mod registry;
 
-pub use caller::{ScriptCall, ScriptCaller, ScriptOrigin, ScriptValue};
+pub use caller::{ScriptCall, ScriptCaller, ScriptOrigin, ScriptRejection, ScriptValue};
 pub use cell::{Cell, CellBegin, CellReport, CellStatus};
 pub use console::ConsoleRun;
 pub use registry::{CellError, Cells, ServedTurn};

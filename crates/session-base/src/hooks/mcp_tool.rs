@@ -32,7 +32,7 @@ impl HookOccasion<'_> {
         let result = async move {
             tokio::select! {
                 biased;
-                answer = answer => answer.map_or_else(failed, result_of),
+                answer = answer => answer.map_or_else(|error| failed(error.0), result_of),
                 () = clock.sleep(timeout) => RunResult::without_output(RunEnd::TimedOut(timeout.as_secs())),
             }
         };

@@ -23,8 +23,7 @@ use crate::requests::Requests;
 pub use names::OfferedTool;
 pub use output::{error_output, for_text_models, output_of};
 pub use sandbox_state::SandboxState;
-pub use servers::McpServerSet;
-pub use servers::RequiredServersFailed;
+pub use servers::{McpServerSet, McpServerUnavailable, RequiredServersFailed};
 pub use startup::Elicitation;
 
 /// The servers of a thread. They can be replaced as a whole. Cheap to clone.

@@ -93,6 +93,11 @@ impl ServerSlot {
     }
 }
 
+/// An MCP server that cannot be used. The text says why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct McpServerUnavailable(pub String);
+
 /// Servers that were started together.
 #[derive(Debug, Default)]
 pub struct McpServerSet {
@@ -171,18 +176,22 @@ impl McpServerSet {
     }
 
     /// A server, when it has started.
+    ///
+    /// # Errors
+    /// There is no such server, or it did not start.
     pub async fn running(
         &self,
         name: &str,
-    ) -> Result<(&McpServerConfig, RunningMcpServer), String> {
+    ) -> Result<(&McpServerConfig, RunningMcpServer), McpServerUnavailable> {
         let slot = self.slots.get(name);
-        let slot = slot.ok_or_else(|| format!("unknown MCP server '{name}'"))?;
+        let unavailable = McpServerUnavailable;
+        let slot = slot.ok_or_else(|| unavailable(format!("unknown MCP server '{name}'")))?;
         let server = &slot.configured.server;
         match slot.settled().await {
             ServerProgress::Ready(running) => Ok((server, running)),
-            ServerProgress::Failed(error) => Err(error.to_string()),
+            ServerProgress::Failed(error) => Err(unavailable(error.to_string())),
             ServerProgress::Starting | ServerProgress::Cancelled => {
-                Err(format!("MCP server '{name}' was not started"))
+                Err(unavailable(format!("MCP server '{name}' was not started")))
             }
         }
     }

@@ -7,7 +7,7 @@ use codex_protocol::{AgentStatus, Op, Submission, ThreadId};
 use futures::future::{BoxFuture, Shared};
 use tokio::sync::watch;
 
-use super::requests::{NewTurn, ThreadClosed};
+use super::requests::{NewTurn, StartTurnError, ThreadClosed};
 
 /// A running agent. Whoever has it keeps the session from ending by itself.
 pub type AgentThread = Arc<dyn AgentSession>;
@@ -33,8 +33,8 @@ pub trait AgentSession: Debug + Send + Sync {
     /// Says that a message asks for a turn. Returns false if the session has ended or its queue is full.
     fn try_wake(&self) -> bool;
 
-    /// Starts a turn. The error is for people.
-    fn start_turn(&self, turn: NewTurn) -> BoxFuture<'_, Result<String, String>>;
+    /// Starts a turn.
+    fn start_turn(&self, turn: NewTurn) -> BoxFuture<'_, Result<String, StartTurnError>>;
 
     fn has_ended(&self) -> bool;
 

@@ -8,7 +8,7 @@ pub use agent_thread::{AgentSession, AgentThread, SessionEnd};
 pub use operation_reply::OperationReply;
 pub use operation_reply::{OperationError, OperationResult};
 pub use requests::{
-    BackgroundTerminal, McpServerUnavailable, NewTurn, PinError, Sample, SampleError,
-    SampleRequest, SettingsError, StartTurnError, SteerError, TaskKind, ThreadClosed, TurnPlace,
-    TurnSettingsError, TurnSettingsPatch,
+    BackgroundTerminal, NewTurn, PinError, Sample, SampleError, SampleRequest, SettingsError,
+    StartTurnError, SteerError, TaskKind, ThreadClosed, TurnPlace, TurnSettingsError,
+    TurnSettingsPatch,
 };

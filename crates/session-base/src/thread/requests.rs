@@ -233,11 +233,6 @@ pub enum SteerError {
 #[error("internal error; agent loop died unexpectedly")]
 pub struct ThreadClosed;
 
-/// An MCP server that cannot be used. The text says why.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct McpServerUnavailable(pub String);
-
 /// A command that runs in the background, as clients see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BackgroundTerminal {

@@ -15,19 +15,19 @@ mod worker;
 
 pub use interrupted::end_interrupted_jobs;
 
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use report_agent_job_result::ReportAgentJobResultTool;
 use spawn_agents_on_csv::SpawnAgentsOnCsvTool;
 use worker::is_worker;
 
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     if situation.options().agent_jobs.is_none() {
         return;
     }
     if situation.options().agents.is_some() {
-        offers.offer(SpawnAgentsOnCsvTool);
+        builder.offer(SpawnAgentsOnCsvTool);
     }
     if is_worker(situation.config) {
-        offers.offer(ReportAgentJobResultTool);
+        builder.offer(ReportAgentJobResultTool);
     }
 }

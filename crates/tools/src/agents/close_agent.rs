@@ -6,7 +6,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{EndEvent, find, names_of, not_found, request, status_of, thread_id};
+use super::shared::{EndEvent, find, names_of, not_found, request, status_of, thread_id};
 use crate::arguments::{arguments, function};
 use crate::tool::{Tool, ToolContext, ToolResult, text};
 use codex_session_base::agents::AgentRequest;

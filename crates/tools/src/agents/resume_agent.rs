@@ -13,7 +13,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{
+use super::shared::{
     EndEvent, find, names_of, not_found, read_agent, read_stored, request, status_of, thread_id,
 };
 use crate::arguments::{arguments, function};

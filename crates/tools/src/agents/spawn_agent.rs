@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::agent_config::{AgentWishes, config_of, model_description, role_description};
-use super::{EndEvent, read_input, read_stored, request, shown};
+use super::shared::{EndEvent, read_input, read_stored, request, shown};
 use crate::arguments::{arguments, function};
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use codex_session_base::agents::{AgentFork, AgentHandle, AgentRequest, NewAgent};

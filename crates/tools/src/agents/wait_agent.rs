@@ -14,7 +14,7 @@ use futures::stream::FuturesUnordered;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{EndEvent, request, status_of, thread_id};
+use super::shared::{EndEvent, request, status_of, thread_id};
 use crate::arguments::{arguments, function};
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use codex_session_base::agents::{AgentHandle, AgentRequest};

@@ -11,14 +11,14 @@ pub(crate) use nested::NestedTools;
 
 use codex_model_client::{ToolMode, ToolSpec};
 
-use super::offer::{ToolOffers, ToolSituation};
+use super::offer::{ToolSetBuilder, ToolSituation};
 use descriptions::{exec_description, with_declaration};
 use exec::ExecTool;
 use nested::{NestedScope, is_direct_only};
 use wait::WaitTool;
 
 /// Offers scripts, beside the tools that they call or in place of them.
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     let Some(code_mode) = &situation.options().code_mode else {
         return;
     };
@@ -29,15 +29,15 @@ pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
     };
     let scope = NestedScope {
         excluded: &code_mode.excluded_namespaces,
-        recorded: &offers.recorded,
+        recorded: &builder.recorded,
     };
-    let nested = NestedTools::new(&offers.specs, &offers.deferred, scope);
+    let nested = NestedTools::new(&builder.specs, &builder.deferred, scope);
     let description = exec_description(&nested, replaces_tools);
-    let mut others = std::mem::take(&mut offers.specs);
-    offers.offer(ExecTool {
+    let mut others = std::mem::take(&mut builder.specs);
+    builder.offer(ExecTool {
         description: description.into(),
     });
-    offers.offer(WaitTool);
+    builder.offer(WaitTool);
     if replaces_tools {
         others.retain(|spec| match spec {
             ToolSpec::Function { name, .. } => is_direct_only(name),
@@ -49,6 +49,6 @@ pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
             with_declaration(spec, &nested);
         }
     }
-    offers.specs.extend(others);
-    offers.nested = Some(nested);
+    builder.specs.extend(others);
+    builder.nested = Some(nested);
 }

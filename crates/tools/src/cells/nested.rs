@@ -28,7 +28,7 @@ pub struct NestedTool {
 }
 
 impl NestedTools {
-    /// Of what a turn offers, and of what it accepts without offering it.
+    /// Of what a turn builder, and of what it accepts without offering it.
     pub fn new(
         offered: &[ToolSpec],
         deferred: &[(Option<String>, ToolSpec)],

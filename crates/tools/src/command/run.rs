@@ -68,7 +68,7 @@ pub(crate) async fn run_command(context: &ToolContext, request: CommandRequest) 
         None,
     )?;
     let turn_policy = context.settings.turn_policy(&context.session.config);
-    check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
+    check_arguments(&effect, &turn_policy).map_err(|refused| ToolFailure::Model(refused.0))?;
     let mut item = command_item(
         context,
         &request.argv,

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use codex_model_client::{ModelInfo, ToolMode, ToolSpec};
 
-use super::offer::{RegisteredTool, ToolOffers, ToolSituation};
+use super::offer::{RegisteredTool, ToolSetBuilder, ToolSituation};
 use super::tool::Tool;
 use close_agent::CloseTeamAgentTool;
 use codex_session_base::config::{AgentSettings, TeamSettings};
@@ -27,7 +27,7 @@ const NAMESPACE: &str = "collaboration";
 
 /// Offers all of them, in their namespace if they have one. Scripts may be kept from calling them. Models that were trained
 /// with a namespace may call them in it.
-pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
+pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     let Some(agents) = &situation.options().agents else {
         return;
     };
@@ -44,7 +44,7 @@ pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
         let in_namespace = format!("{NAMESPACE}:{}", spec.name());
         for (name, offered) in [(in_namespace, false), (name, true)] {
             let tool = Arc::clone(&tool);
-            offers.tools.insert(name, RegisteredTool { tool, offered });
+            builder.tools.insert(name, RegisteredTool { tool, offered });
         }
         specs.push(spec);
     }
@@ -56,9 +56,9 @@ pub(super) fn offer(situation: &ToolSituation<'_>, offers: &mut ToolOffers) {
         }];
     }
     if team.direct_only && situation.script_mode() != ToolMode::Direct {
-        offers.direct.extend(specs);
+        builder.direct.extend(specs);
     } else {
-        offers.specs.extend(specs);
+        builder.specs.extend(specs);
     }
 }
 

@@ -155,7 +155,7 @@ async fn exec(context: &ToolContext, login_allowed: bool) -> ToolResult {
         Some(arguments.tty),
     )?;
     let turn_policy = context.settings.turn_policy(&context.session.config);
-    check_arguments(&effect, &turn_policy).map_err(ToolFailure::Model)?;
+    check_arguments(&effect, &turn_policy).map_err(|refused| ToolFailure::Model(refused.0))?;
     // Until it is approved, nothing is emitted but that it was declined.
     let waiting = never_begun(context, &argv, &cwd, &place);
     let permit = match context.gate().permit(Effect::Command(effect.clone())).await {
