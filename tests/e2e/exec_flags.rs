@@ -5,6 +5,7 @@ use std::process::Stdio;
 use codex_test_support::{HttpReply, ModelServer, sse};
 
 use crate::exec::ExecFolders;
+use crate::typed_commands::run;
 use crate::{repository, stdout_of};
 
 fn hello() -> String {
@@ -18,11 +19,17 @@ fn unsupported_flags_name_the_replacement() {
         ("--worktree", "git worktree add"),
         ("--local-provider=other", "-c model_provider=other"),
     ];
+    let hello = hello();
     for (flag, instead) in cases {
-        let output = ExecFolders::new().exec(&["--scenario", &hello(), "hi", flag]);
-        assert_eq!(output.status.code(), Some(1), "{flag}");
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert!(error.contains(instead), "{flag}: {error}");
+        for arguments in [
+            ["exec", "--scenario", &hello, "hi", flag],
+            [flag, "exec", "--scenario", &hello, "hi"],
+        ] {
+            let output = run(&ExecFolders::new(), &arguments);
+            assert_eq!(output.status.code(), Some(1), "{arguments:?}: {output:?}");
+            let error = String::from_utf8(output.stderr).unwrap();
+            assert!(error.contains(instead), "{arguments:?}: {error}");
+        }
     }
 }
 

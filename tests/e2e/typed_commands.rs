@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::exec::ExecFolders;
 use crate::stdout_of;
 
-fn run(place: &ExecFolders, arguments: &[&str]) -> Output {
+pub(crate) fn run(place: &ExecFolders, arguments: &[&str]) -> Output {
     command(place, arguments).output().unwrap()
 }
 
@@ -117,11 +117,18 @@ fn a_command_runs_in_the_sandbox_of_the_settings() {
         &["sandbox", "linux", "--full-auto", "--", "touch", "six"],
         &["sandbox", "-p", "wide", "--", "touch", "five"],
         &["-s", "workspace-write", "sandbox", "touch", "three"],
+        &[
+            "sandbox",
+            "--permissions-profile",
+            ":workspace",
+            "touch",
+            "seven",
+        ],
     ] {
         let output = run(&place, arguments);
         assert!(output.status.success(), "{arguments:?}: {output:?}");
     }
-    for file in ["there", "two", "three", "five", "six"] {
+    for file in ["there", "two", "three", "five", "six", "seven"] {
         assert!(place.work.path().join(file).exists(), "{file}");
     }
     let outside = run(

@@ -27,8 +27,8 @@ pub(crate) struct OtherFlags {
     /// Let a hidden agent decide about approvals, with the sandbox workspace-write.
     #[arg(long, global = true)]
     approve_for_me: bool,
-    #[arg(long, hide = true, global = true, value_name = "NAME", num_args = 0..=1)]
-    worktree: Option<Option<String>>,
+    #[arg(long, hide = true, global = true)]
+    worktree: bool,
     /// Ignore config.toml in the home folder; the login there is still used.
     #[arg(long, global = true)]
     ignore_user_config: bool,
@@ -53,14 +53,14 @@ impl OtherFlags {
         self.trust |= more.trust;
         self.dangerously_bypass_hook_trust |= more.dangerously_bypass_hook_trust;
         self.approve_for_me |= more.approve_for_me;
-        self.worktree = self.worktree.take().or(more.worktree);
+        self.worktree |= more.worktree;
         self.ignore_user_config |= more.ignore_user_config;
         self.ignore_rules |= more.ignore_rules;
     }
 
     /// Flags that would promise something that is not kept are refused.
     pub(crate) fn check(&self) -> anyhow::Result<()> {
-        if self.worktree.is_some() {
+        if self.worktree {
             bail!("--worktree is not supported; use `git worktree add PATH` and --cd PATH");
         }
         if let Some(name) = &self.local_provider

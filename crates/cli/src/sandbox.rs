@@ -40,7 +40,7 @@ codex -s workspace-write sandbox -- make test\n\n\
 Exit status: that of the command, 128 and the signal that ended it, 1 if it did not run.")]
 pub(crate) struct SandboxArguments {
     /// The permission profile: `:read-only`, `:workspace`, `:danger-full-access`, or one of the settings.
-    #[arg(short = 'P', long, value_name = "NAME")]
+    #[arg(short = 'P', long, alias = "permissions-profile", value_name = "NAME")]
     permission_profile: Option<String>,
     /// The same as `-s workspace-write` before the command.
     #[arg(long, conflicts_with = "permission_profile")]
