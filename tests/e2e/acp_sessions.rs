@@ -179,7 +179,9 @@ async fn a_configured_model_that_is_not_listed_can_be_chosen_again() {
         other["value"]
     );
     choose["value"] = json!("own-model");
-    let reply = editor.request("session/set_config_option", choose).await;
+    let reply = editor
+        .request("session/set_config_option", choose.clone())
+        .await;
     assert_eq!(
         current(&reply["result"]["configOptions"], "model"),
         "own-model",
@@ -189,6 +191,22 @@ async fn a_configured_model_that_is_not_listed_can_be_chosen_again() {
         json!({ "sessionId": opened["sessionId"], "modelId": opened["models"]["currentModelId"] });
     let reply = editor.request("session/set_model", older).await;
     assert_eq!(reply["result"], json!({}), "{reply}");
+    // A session that is loaded with another model offers it too.
+    let id = opened["sessionId"].as_str().unwrap();
+    choose["value"] = other["value"].clone();
+    editor
+        .request("session/set_config_option", choose.clone())
+        .await;
+    editor.prompt(id, "hi").await;
+    let close = json!({ "sessionId": id });
+    editor.request("session/close", close).await;
+    let load = json!({ "sessionId": id, "cwd": editor.work(), "mcpServers": [] });
+    let loaded = editor.request("session/load", load).await["result"].take();
+    assert_eq!(current(&loaded["configOptions"], "model"), other["value"]);
+    choose["value"] = json!("own-model");
+    let reply = editor.request("session/set_config_option", choose).await;
+    let options = &reply["result"]["configOptions"];
+    assert_eq!(current(options, "model"), "own-model", "{reply}");
 }
 
 #[tokio::test]

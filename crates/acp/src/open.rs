@@ -244,12 +244,16 @@ impl SessionEnvironment<'_> {
         }
         params["config"] = overrides(client_servers.servers, &workspace, &folders);
         // The session must exist before notifications of its thread are handled.
-        let (noting, cwd) = (Arc::clone(agent), self.cwd.clone());
+        let (noting, cwd, config) = (Arc::clone(agent), self.cwd.clone(), config.clone());
         let is_stored = id.is_some();
         let note = move |reply: &Value| {
             let thread = &reply["thread"];
             if let Some(id) = thread["id"].as_str() {
-                let settings = Settings::opened(reply, models, &workspace, &folders);
+                let mut settings = Settings::opened(reply, models, &workspace, &folders);
+                let provider = config["model_provider"].as_str();
+                if provider.is_none_or(|provider| reply["modelProvider"] == provider) {
+                    settings.offer_configured_model(&config);
+                }
                 let session = noting.open_session(id, cwd, settings);
                 let mut state = session.state();
                 state.is_stored |= is_stored;

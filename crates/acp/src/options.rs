@@ -30,7 +30,7 @@ pub(crate) struct Settings {
     /// The sandbox policy of the mode that writes to the workspace.
     workspace: Value,
     models: Vec<ModelChoice>,
-    /// Models that the session has had and that are not listed, such as the configured one of an own provider.
+    /// Models that are not listed: those that the session has had, and the configured one of an own provider.
     own_models: Vec<OwnModel>,
 }
 
@@ -65,7 +65,10 @@ impl Settings {
             self.model = model.to_owned();
         }
         self.effort = reported["effort"].as_str().map(str::to_owned);
-        self.keep_own_model();
+        self.keep_own_model(OwnModel {
+            id: self.model.clone(),
+            effort: self.effort.clone(),
+        });
         self.mode = modes::mode_of(&reported["approvalPolicy"], &reported["sandboxPolicy"]);
         self.is_fast = matches!(reported["serviceTier"].as_str(), Some("fast" | "priority"));
         if let Some(mode) = reported["collaborationMode"]["mode"].as_str() {
@@ -73,15 +76,23 @@ impl Settings {
         }
     }
 
-    /// Remembers the current model if it is not listed, so that it can be chosen again.
-    fn keep_own_model(&mut self) {
-        if self.model.is_empty() || self.chosen_model().is_some() {
+    /// Offers the configured model, also if the session has another one.
+    pub(crate) fn offer_configured_model(&mut self, config: &Value) {
+        let text = |key: &str| config[key].as_str().map(str::to_owned);
+        let Some(id) = text("model") else {
+            return;
+        };
+        if self.own_models.iter().all(|known| known.id != id) {
+            let effort = text("model_reasoning_effort");
+            self.keep_own_model(OwnModel { id, effort });
+        }
+    }
+
+    /// Remembers a model if it is not listed, so that it can be chosen again.
+    fn keep_own_model(&mut self, own: OwnModel) {
+        if own.id.is_empty() || self.models.iter().any(|listed| listed.id == own.id) {
             return;
         }
-        let own = OwnModel {
-            id: self.model.clone(),
-            effort: self.effort.clone(),
-        };
         self.own_models.retain(|known| known.id != own.id);
         self.own_models.insert(0, own);
     }
@@ -307,7 +318,10 @@ impl Settings {
             self.effort = mode["settings"]["reasoning_effort"]
                 .as_str()
                 .map(str::to_owned);
-            self.keep_own_model();
+            self.keep_own_model(OwnModel {
+                id: self.model.clone(),
+                effort: self.effort.clone(),
+            });
         }
     }
 }
