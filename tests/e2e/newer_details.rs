@@ -45,7 +45,7 @@ async fn file_image_has_high_detail_by_default() {
 #[tokio::test]
 async fn roots_that_are_the_same_come_back_once() {
     let params = json!({
-        "runtimeWorkspaceRoots": ["/opt", "/srv", "/opt"], "sandbox": "workspace-write",
+        "runtimeWorkspaceRoots": ["/opt", "/srv", "/opt/", "/srv/../opt"], "sandbox": "workspace-write",
         "config": { "sandbox_workspace_write.writable_roots": ["/opt", "/srv", "/opt"] },
     });
     let scripted = ScriptedThread::start([], params).await;
@@ -58,6 +58,21 @@ async fn roots_that_are_the_same_come_back_once() {
         .unwrap();
     let opt = roots.iter().filter(|root| **root == "/opt");
     assert_eq!(opt.count(), 1, "{roots:?}");
+}
+
+#[tokio::test]
+async fn writable_folders_of_a_turn_come_back_once() {
+    let mut scripted = ScriptedThread::start([], json!({})).await;
+    let policy = json!({ "type": "workspaceWrite", "writableRoots": ["/opt", "/srv", "/opt/"] });
+    let changed = scripted
+        .call("thread/settings/update", json!({ "sandboxPolicy": policy }))
+        .await;
+    assert!(changed["result"].is_object(), "{changed}");
+    let told = scripted.server.wait_for("thread/settings/updated").await;
+    assert_eq!(
+        told.unwrap()["params"]["threadSettings"]["sandboxPolicy"]["writableRoots"],
+        json!(["/opt", "/srv"])
+    );
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use codex_config::schema::SandboxMode;
 use codex_protocol::ActivePermissions;
 use serde_json::json;
 
+use super::workplace::each_once;
 use crate::failure::Failure;
 use crate::request_path::absolute;
 use crate::server::AppServer;
@@ -90,6 +91,9 @@ pub(crate) fn requested_sandbox(
     let mut policy = engine_sandbox(policy);
     for path in policy.paths_mut() {
         path.0 = absolute(&path.0)?.display().to_string();
+    }
+    if let codex_protocol::SandboxPolicy::WorkspaceWrite { writable_roots, .. } = &mut policy {
+        *writable_roots = each_once(std::mem::take(writable_roots));
     }
     Ok(policy)
 }

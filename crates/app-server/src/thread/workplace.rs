@@ -1,9 +1,11 @@
 //! Where the commands of a thread run, as clients name it: its working folder, its environments, its workspace folders.
 
+use std::collections::HashSet;
+use std::hash::Hash;
 use std::path::{Path, PathBuf};
 
 use codex_app_server_protocol::v2::{TurnEnvironmentParams, TurnStartParams};
-use codex_protocol::{EnvironmentChoice, LOCAL_ENVIRONMENT};
+use codex_protocol::{EnvironmentChoice, LOCAL_ENVIRONMENT, normalize_path};
 
 use super::request_paths::{check_absolute, check_environments};
 use crate::failure::Failure;
@@ -86,20 +88,22 @@ impl RequestedPlace {
         NamedPlace {
             at: at.to_owned(),
             cwd: self.cwd.filter(|_| of_environment.is_some()),
-            roots: roots.map(each_once),
+            roots: roots.map(folders),
         }
     }
 }
 
-/// The folders without those that are named before.
-fn each_once(roots: Vec<String>) -> Vec<String> {
-    let mut once: Vec<String> = Vec::with_capacity(roots.len());
-    for root in roots {
-        if !once.contains(&root) {
-            once.push(root);
-        }
-    }
-    once
+/// The folders by their shortest names, each once.
+fn folders(names: Vec<String>) -> Vec<String> {
+    let shortest = |name: String| normalize_path(Path::new(&name)).display().to_string();
+    each_once(names.into_iter().map(shortest).collect())
+}
+
+/// A list without what is in it before.
+pub(super) fn each_once<T: Clone + Eq + Hash>(mut list: Vec<T>) -> Vec<T> {
+    let mut known = HashSet::new();
+    list.retain(|one| known.insert(one.clone()));
+    list
 }
 
 /// The names that clients have given. They hold as long as the working folder stays the same.
