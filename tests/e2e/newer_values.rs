@@ -1,11 +1,11 @@
 //! Values of newer clients that come back: settings and marks over a restart, images and sound of messages, causes of
 //! failures, reports as archives.
 
-use codex_test_support::{HttpReply, ModelServer, sse};
+use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 
 use crate::newer_requests::ScriptedThread;
-use crate::setup::{experimental_server, scripted_home, untrusted_home};
+use crate::setup::{PROGRAM, experimental_server, scripted_home, untrusted_home};
 use crate::soak::message;
 
 #[tokio::test]
@@ -99,7 +99,20 @@ async fn details_of_images_and_sound_reach_the_model_and_come_back() {
     let listed = scripted.call("thread/turns/list", params).await;
     let shown = &listed["result"]["data"][0]["items"][0]["content"];
     assert_eq!(*shown, input);
-    scripted.server.finish().await.unwrap();
+    let id = scripted.id();
+    let home = scripted.into_home().await;
+    for release in ["0.117", "0.140"] {
+        let arguments = ["--client-release", release];
+        let mut older = AppServer::start_with(PROGRAM, home.path(), &arguments).unwrap();
+        older.initialize_experimental().await;
+        let params = json!({ "threadId": id, "includeTurns": true });
+        let read = older.result("thread/read", params).await;
+        let content = &read["thread"]["turns"][0]["items"][0]["content"];
+        let texts = content.as_array().unwrap().iter();
+        let texts = texts.filter(|part| part["text"] == "[audio]");
+        assert_eq!(texts.count(), 2, "{release}: {content}");
+        older.finish().await.unwrap();
+    }
 }
 
 #[tokio::test]

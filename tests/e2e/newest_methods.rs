@@ -224,41 +224,48 @@ async fn configured_mcp_servers_belong_to_no_machine() {
     server.finish().await.unwrap();
 }
 
-#[tokio::test]
-async fn biology_policy_error_has_its_own_cause_since_0_171() {
-    let forbidden = json!({ "error": { "message": "no", "code": "bio_policy" } });
-    for (release, expected) in [
-        ("0.117", "other"),
-        ("0.140", "other"),
-        ("0.169", "other"),
-        ("0.171", "bioPolicy"),
-    ] {
-        let reply = HttpReply::json(400, &forbidden);
-        let model = ModelServer::start([reply]).await.unwrap();
-        let home = scripted_home(&model, "");
-        let arguments = ["--client-release", release];
-        let mut server = AppServer::start_with(PROGRAM, home.path(), &arguments).unwrap();
-        server.initialize_experimental().await;
-        let thread = server.start_thread().await;
-        let turn = server.run_turn(&thread, "hi").await;
-        assert_eq!(
-            turn["error"]["codexErrorInfo"], expected,
-            "{release}: {turn}"
-        );
-        let params = json!({ "threadId": thread, "includeTurns": true });
-        let read = server.result("thread/read", params).await;
-        let read = &read["thread"]["turns"][0]["error"];
-        assert_eq!(read["codexErrorInfo"], expected, "{release}: {read}");
-        server.finish().await.unwrap();
-    }
-    let failed = HttpReply::stream(&[sse::failed("bio_policy", "no")]);
-    let model = ModelServer::start([failed]).await.unwrap();
+/// What a turn whose request fails has as its cause, while it runs and read back, for a client of a release.
+async fn cause(release: &str, reply: HttpReply) -> Value {
+    let model = ModelServer::start([reply]).await.unwrap();
     let home = scripted_home(&model, "");
-    let arguments = ["--client-release", "0.171"];
+    let arguments = ["--client-release", release];
     let mut server = AppServer::start_with(PROGRAM, home.path(), &arguments).unwrap();
     server.initialize_experimental().await;
     let thread = server.start_thread().await;
     let turn = server.run_turn(&thread, "hi").await;
-    assert_eq!(turn["error"]["codexErrorInfo"], "bioPolicy", "{turn}");
+    let params = json!({ "threadId": thread, "includeTurns": true });
+    let read = server.result("thread/read", params).await;
+    let read = &read["thread"]["turns"][0]["error"]["codexErrorInfo"];
+    assert_eq!(*read, turn["error"]["codexErrorInfo"], "{release}: {turn}");
     server.finish().await.unwrap();
+    read.clone()
+}
+
+#[tokio::test]
+async fn cause_of_an_error_is_one_that_the_release_knows() {
+    for (status, code, expected) in [
+        (
+            400,
+            "cyber_policy",
+            ["other", "cyberPolicy", "cyberPolicy", "cyberPolicy"],
+        ),
+        (
+            404,
+            "model_not_found",
+            ["other", "other", "modelNotFound", "modelNotFound"],
+        ),
+        (400, "bio_policy", ["other", "other", "other", "bioPolicy"]),
+    ] {
+        let body = json!({ "error": { "message": "no", "code": code } });
+        for (release, expected) in ["0.117", "0.140", "0.169", "0.171"].iter().zip(expected) {
+            let found = cause(release, HttpReply::json(status, &body)).await;
+            assert_eq!(found, expected, "{code} for {release}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn biology_policy_error_in_a_stream_has_its_own_cause() {
+    let failed = HttpReply::stream(&[sse::failed("bio_policy", "no")]);
+    assert_eq!(cause("0.171", failed).await, "bioPolicy");
 }

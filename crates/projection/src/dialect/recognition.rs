@@ -11,6 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::rows::Dialect;
+use super::steps::newer_items::is_audio;
 
 /// The release that a client counts as which shows that it is newer than it seemed. Most clients that do not say their
 /// release are written for this one or a later one.
@@ -126,8 +127,14 @@ fn has_newer_form(request: &ClientRequest) -> bool {
         ClientRequest::ThreadStart(params) => {
             let mut tools = params.dynamic_tools.iter().flatten();
             tools.any(DynamicToolSpec::has_tag_or_namespace)
-                || params.approvals_reviewer == Some(ApprovalsReviewer::AutoReview)
+                || is_newer_reviewer(params.approvals_reviewer)
         }
+        ClientRequest::ThreadResume(params) => is_newer_reviewer(params.approvals_reviewer),
+        ClientRequest::ThreadFork(params) => is_newer_reviewer(params.approvals_reviewer),
+        ClientRequest::TurnStart(params) => {
+            is_newer_reviewer(params.approvals_reviewer) || params.input.iter().any(is_audio)
+        }
+        ClientRequest::TurnSteer(params) => params.input.iter().any(is_audio),
         ClientRequest::TurnInterrupt(params) => params.turn_id.is_empty(),
         ClientRequest::ConfigValueWrite(params) => params.value == NEWER_REVIEWER,
         ClientRequest::ConfigBatchWrite(params) => {
@@ -135,6 +142,10 @@ fn has_newer_form(request: &ClientRequest) -> bool {
         }
         _ => false,
     }
+}
+
+fn is_newer_reviewer(reviewer: Option<ApprovalsReviewer>) -> bool {
+    reviewer == Some(ApprovalsReviewer::AutoReview)
 }
 
 /// The release of the newest capability that a client names at the handshake, whether or not it has it.

@@ -117,7 +117,7 @@ behaviours! {
     /// back of messages
     item_ids: ItemIds {
         ItemIds::Numbered, "numbers (`item-1`); a message is one text, then the images; the message in which a turn was interrupted is read back";
-        "0.140": ItemIds::Streamed, "those of the stream; the parts of a message are as they were sent, with skills and mentions; an interrupted message is left out";
+        "0.169": ItemIds::Streamed, "those of the stream; the parts of a message are as they were sent, with skills and mentions; an interrupted message is left out";
     }
     /// ends of a command that a client declined
     declined_command_end: DeclinedCommandEnd {
@@ -143,18 +143,22 @@ behaviours! {
     /// `thread/readState/changed`
     has_read_states: bool {
         false, "not sent";
-        "0.140": true, "sent at the end of a turn and after a revert";
+        "0.169": true, "sent at the end of a turn and after a revert";
     }
     /// `thread/checkpoint/created`
     has_checkpoints: bool {
         false, "not sent";
         "0.140": true, "sent";
     }
-    /// `codexErrorInfo` of a turn that a limit ended, of an unknown model, of too many requests, of a request that the
-    /// provider's rules on security forbid, of missing capacity
+    /// `codexErrorInfo` of a request that the provider's rules on security forbid
+    has_cyber_policy: bool {
+        false, "`other`";
+        "0.140": true, "`cyberPolicy`";
+    }
+    /// `codexErrorInfo` of a turn that a limit ended, of an unknown model, of too many requests, of missing capacity
     has_all_error_causes: bool {
         false, "`other`";
-        "0.140": true, "`sessionBudgetExceeded`, `modelNotFound`, `rateLimitExceeded`, `cyberPolicy`, `flexUnavailable` or `policyCapacityUnavailable`";
+        "0.169": true, "`sessionBudgetExceeded`, `modelNotFound`, `rateLimitExceeded`, `flexUnavailable` or `policyCapacityUnavailable`";
     }
     /// `codexErrorInfo` of a request that the provider's rules on biology forbid
     has_bio_policy: bool {
@@ -184,7 +188,7 @@ behaviours! {
     /// ids of `enteredReviewMode` and `exitedReviewMode` in notifications
     has_ids_of_review_items: bool {
         false, "the id of the turn";
-        "0.140": true, "ids of their own";
+        "0.169": true, "ids of their own";
     }
     /// `guardianWarning` after an automatic review
     has_review_warnings: bool {
@@ -207,10 +211,20 @@ behaviours! {
         "0.140": KnownHooks::Second, "also for `permissionRequest`, `preCompact`, `postCompact`, `subagentStart`, `subagentStop`";
         "0.169": KnownHooks::All, "sent for all events, also for hooks that are tools of MCP servers";
     }
-    /// what happens with agents that have paths, and answers of tools that a turn begins with
-    has_newer_items: bool {
-        false, "`collabAgentToolCall` and `dynamicToolCall`";
-        "0.140": true, "`subAgentActivity` and `functionCallOutput`";
+    /// what happens with agents that have paths
+    has_agent_activities: bool {
+        false, "`collabAgentToolCall`";
+        "0.140": true, "`subAgentActivity`";
+    }
+    /// answers of tools that a turn begins with
+    has_tool_outputs: bool {
+        false, "`dynamicToolCall`";
+        "0.169": true, "`functionCallOutput`";
+    }
+    /// sound in messages of users
+    has_audio: bool {
+        false, "a text, `[audio]`";
+        "0.169": true, "`audio` and `localAudio`";
     }
     /// what a realtime conversation says
     has_realtime_items: bool {
@@ -225,17 +239,17 @@ behaviours! {
     /// `thread/resume`, `thread/archive` and `thread/delete` of a thread that another process has loaded for such a client
     holds_loaded_threads: bool {
         false, "work while no turn of it runs";
-        "0.140": true, "are refused until it is unloaded";
+        "0.169": true, "are refused until it is unloaded";
     }
     /// settings of a resumed thread
     keeps_settings: bool {
         false, "those of the configuration, with the model and effort of the last turn";
-        "0.140": true, "as they were in its last turn of a newer client, or were changed after it";
+        "0.169": true, "as they were in its last turn of a newer client, or were changed after it";
     }
     /// folder, sandbox, approval policy and reviewer of a fork
     fork_keeps_policy: bool {
         false, "those of the configuration and the request, in the folder in which its source began";
-        "0.140": true, "those of its source, if the request does not name others";
+        "0.169": true, "those of its source, if the request does not name others";
     }
     /// name, project and attachments of a fork
     fork_keeps_metadata: bool {
@@ -293,7 +307,7 @@ behaviours! {
     /// new threads
     numbers_lines: bool {
         false, "files as 0.117 writes them";
-        "0.140": true, "files whose lines have numbers, and a line for each item; a patch that cannot be applied to the files that are there is a `fileChange` that fails, with the changes that it asks for";
+        "0.169": true, "files whose lines have numbers, and a line for each item; a patch that cannot be applied to the files that are there is a `fileChange` that fails, with the changes that it asks for";
     }
     /// dynamic tools in the older form
     checks_all_dynamic_tools: bool {
@@ -303,7 +317,7 @@ behaviours! {
     /// the order of `experimentalFeature/list`
     feature_order: FeatureOrder {
         FeatureOrder::OwnFirst, "that of 0.117";
-        "0.140": FeatureOrder::Catalogue, "that of 0.169";
+        "0.169": FeatureOrder::Catalogue, "that of 0.169";
     }
     /// features that `experimentalFeature/enablement/set` cannot switch
     skips_unknown_features: bool {
@@ -334,7 +348,7 @@ behaviours! {
     /// `fs/readFile` of a folder
     refuses_folders_as_invalid: bool {
         false, "-32603";
-        "0.140": true, "-32600";
+        "0.169": true, "-32600";
     }
     /// the account in `account/read` if the settings name Amazon Bedrock
     has_bedrock_account: bool {

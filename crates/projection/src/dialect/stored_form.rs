@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::rows::Dialect;
 use super::steps::error_causes::KnownCauses;
-use super::steps::{newer_items, read_paths};
+use super::steps::newer_items::KnownItems;
+use super::steps::read_paths;
 use crate::{ItemIds, TurnForm};
 
 /// What of a dialect decides how stored turns are shown.
@@ -13,7 +14,7 @@ use crate::{ItemIds, TurnForm};
 pub struct StoredForm {
     pub ids: ItemIds,
     has_absolute_reads: bool,
-    has_newer_items: bool,
+    items: KnownItems,
     causes: KnownCauses,
 }
 
@@ -22,7 +23,7 @@ impl Dialect {
         StoredForm {
             ids: self.item_ids(),
             has_absolute_reads: self.has_absolute_reads(),
-            has_newer_items: self.has_newer_items(),
+            items: KnownItems::for_dialect(self),
             causes: KnownCauses::for_dialect(self),
         }
     }
@@ -32,7 +33,7 @@ impl StoredForm {
     pub const NEWEST: Self = Self {
         ids: ItemIds::Streamed,
         has_absolute_reads: true,
-        has_newer_items: true,
+        items: KnownItems::ALL,
         causes: KnownCauses::ALL,
     };
 
@@ -44,10 +45,10 @@ impl StoredForm {
 
 impl TurnForm for StoredForm {
     fn older_item(&self, thread: &str, item: &ThreadItem) -> Option<ThreadItem> {
-        let call = newer_items::as_call(item, thread).filter(|_| !self.has_newer_items);
+        let known = self.items.older(item, thread);
         let shortened = read_paths::shortened(item).filter(|_| !self.has_absolute_reads);
         // They are about different items.
-        call.or(shortened)
+        known.or(shortened)
     }
 
     fn older_error(&self, error: &TurnError) -> Option<TurnError> {

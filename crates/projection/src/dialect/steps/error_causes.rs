@@ -9,18 +9,21 @@ use crate::dialect::rows::Dialect;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct KnownCauses {
     has_all: bool,
+    has_cyber_policy: bool,
     has_bio_policy: bool,
 }
 
 impl KnownCauses {
     pub(crate) const ALL: Self = Self {
         has_all: true,
+        has_cyber_policy: true,
         has_bio_policy: true,
     };
 
     pub(crate) fn for_dialect(dialect: Dialect) -> Self {
         Self {
             has_all: dialect.has_all_error_causes(),
+            has_cyber_policy: dialect.has_cyber_policy(),
             has_bio_policy: dialect.has_bio_policy(),
         }
     }
@@ -31,9 +34,9 @@ impl KnownCauses {
             CodexErrorInfo::SessionBudgetExceeded
             | CodexErrorInfo::ModelNotFound
             | CodexErrorInfo::RateLimitExceeded
-            | CodexErrorInfo::CyberPolicy
             | CodexErrorInfo::FlexUnavailable
             | CodexErrorInfo::PolicyCapacityUnavailable => self.has_all,
+            CodexErrorInfo::CyberPolicy => self.has_cyber_policy,
             CodexErrorInfo::BioPolicy => self.has_bio_policy,
             _ => true,
         };
