@@ -1,6 +1,6 @@
 //! Finds the files that candidates may mean.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -16,10 +16,14 @@ use crate::name_pattern::expand;
 use crate::program_file::{DEFAULT_PATH, file_names, is_path, may_be_run, variable};
 use crate::run_places::RunPlaces;
 use crate::system_programs::is_of_system;
-use crate::tool_settings::tools_of;
+use crate::tool_settings::{reads_settings_below, tools_below, tools_of};
 
 /// The limit on the folders that a line names.
 const MAX_FOLDERS: usize = 32;
+/// The limit on the entries of folders below that are looked at for settings.
+const MAX_ENTRIES_BELOW: usize = 100_000;
+/// Folders in which tools do not work on files.
+const PASSED_OVER: [&str; 2] = [".git", "node_modules"];
 
 /// Finds files for candidates.
 pub(crate) struct Finder<'a> {
@@ -35,6 +39,8 @@ pub(crate) struct Finder<'a> {
     search_path: Vec<PathBuf>,
     /// Files with settings in folders that have been looked at, by their tools.
     settings: Rc<RefCell<HashMap<PathBuf, SettingsFiles>>>,
+    /// Files with settings in folders below the working folder, by their tools. Nothing if there are too many folders.
+    settings_below: Rc<OnceCell<Option<SettingsFiles>>>,
 }
 
 /// The files with settings of a folder, by their tools.
@@ -103,6 +109,28 @@ fn settings_in(folder: &Path) -> SettingsFiles {
     files
 }
 
+/// The files with settings in all folders below one. Nothing if there are more entries than may be looked at.
+fn settings_below(folder: &Path, mut left: usize) -> Option<SettingsFiles> {
+    let mut files = SettingsFiles::new();
+    let mut folders = vec![folder.to_path_buf()];
+    while let Some(folder) = folders.pop() {
+        let entries = codex_mounts::read_dir(&folder).into_iter().flatten();
+        for entry in entries.flatten() {
+            left = left.checked_sub(1)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            if is_folder && !PASSED_OVER.contains(&name.as_str()) {
+                folders.push(entry.path());
+            }
+            for tool in tools_below(&name).filter(|_| !is_folder) {
+                files.entry(tool.to_owned()).or_default().push(entry.path());
+            }
+        }
+    }
+    files.values_mut().for_each(|paths| paths.sort());
+    Some(files)
+}
+
 impl<'a> Finder<'a> {
     pub(crate) fn new(
         candidates: &Candidates,
@@ -128,12 +156,14 @@ impl<'a> Finder<'a> {
             has_more_folders,
             place,
             settings: Rc::default(),
+            settings_below: Rc::default(),
         }
     }
 
     /// Uses what another one knows about files with settings.
     pub(crate) fn with_settings(mut self, other: &Self) -> Self {
         self.settings = Rc::clone(&other.settings);
+        self.settings_below = Rc::clone(&other.settings_below);
         self
     }
 
@@ -256,7 +286,8 @@ impl<'a> Finder<'a> {
         }
     }
 
-    /// Adds the files with settings that are named after a tool: in the folders that words name, and around the working folder.
+    /// Adds the files with settings of a tool: in the folders that words name, around the working folder, and for some tools
+    /// below it.
     fn add_settings(&self, tool: &str, found: &mut ProgramFiles) {
         let root = self.place.repository();
         let root = root.as_deref().unwrap_or(self.place.cwd);
@@ -268,11 +299,32 @@ impl<'a> Finder<'a> {
             let known = settings
                 .entry(folder.to_path_buf())
                 .or_insert_with(|| settings_in(folder));
-            for path in known.get(tool).into_iter().flatten() {
-                let name = path.file_name().unwrap_or_default().to_string_lossy();
-                self.add_path(&format!("{SETTINGS_MARK}{name}"), path.clone(), found);
-            }
+            self.add_settings_files(known, tool, found);
         });
+        if !reads_settings_below(tool) {
+            return;
+        }
+        let below = self
+            .settings_below
+            .get_or_init(|| settings_below(self.place.cwd, MAX_ENTRIES_BELOW));
+        match below {
+            Some(below) => self.add_settings_files(below, tool, found),
+            None => {
+                let unknown = || {
+                    format!(
+                        "more than {MAX_ENTRIES_BELOW} files in which `{tool}` may find settings"
+                    )
+                };
+                found.unknown.get_or_insert_with(unknown);
+            }
+        }
+    }
+
+    fn add_settings_files(&self, files: &SettingsFiles, tool: &str, found: &mut ProgramFiles) {
+        for path in files.get(tool).into_iter().flatten() {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            self.add_path(&format!("{SETTINGS_MARK}{name}"), path.clone(), found);
+        }
     }
 
     /// Adds the settings of a repository that commands may write.
@@ -432,5 +484,20 @@ impl<'a> Finder<'a> {
         let cwd = self.real_cwd.as_deref();
         let is_below_cwd = cwd.is_some_and(|cwd| cwd != Path::new("/") && real.starts_with(cwd));
         !is_below_cwd && is_of_system(real)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_below_too_many_entries_are_not_known() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("a/b")).unwrap();
+        std::fs::write(folder.path().join("a/b/.prettierrc"), "").unwrap();
+        let found = settings_below(folder.path(), 3).unwrap();
+        assert_eq!(found["prettier"].len(), 1);
+        assert!(settings_below(folder.path(), 2).is_none());
     }
 }

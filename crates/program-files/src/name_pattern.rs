@@ -30,7 +30,7 @@ pub(crate) fn expand(path: &Path, limit: usize) -> Vec<PathBuf> {
 }
 
 /// Whether a name matches a pattern. Sets of characters match any character.
-fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     let mut parts = pattern.chars();
     match parts.next() {
         None => name.is_empty(),

@@ -25,7 +25,7 @@ use crate::python_imports::{ModuleName, changes_module_folders, imported_modules
 use crate::recipes::{lines_to_run, recipes_in, recipes_of};
 use crate::run_places::RunPlaces;
 use crate::script_places::with_known_places;
-use crate::typescript_paths::renamed_modules;
+use crate::typescript_paths::{MAX_SETTINGS, bases, renamed_modules};
 
 /// Longer texts are not read; their hashes count all the same.
 const MAX_TEXT: u64 = 8 * 1024 * 1024;
@@ -599,37 +599,55 @@ impl ReferenceReader<'_> {
         }
     }
 
-    /// The settings of TypeScript say what other names modules have.
+    /// The settings of TypeScript say what other names modules have, and settings that they are based on do.
     fn add_renamed(&mut self, folder: &Path, text: &str, found: &mut ProgramFiles) {
         let own = folder
             .ancestors()
             .take_while(|it| self.finder.is_of_work(it));
-        let mut settings = own.map(|folder| folder.join("tsconfig.json"));
-        let Some(settings) = settings.find(|path| codex_mounts::is_file(path)) else {
-            return;
-        };
-        let names = text_of(&settings).unwrap_or_default();
-        if !self.effort.reads(&names) || !names.contains("\"paths\"") {
-            return;
-        }
-        let base = settings.parent().unwrap_or(folder).to_path_buf();
-        let modules = renamed_modules(&names, text, |count| self.effort.compares(count));
-        if !modules.is_empty() {
-            self.finder.add_path(MANIFEST, settings, found);
-        }
-        for module in modules {
-            let path = base.join(module);
-            let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else {
-                continue;
-            };
-            if !self.effort.looks_for(1) {
+        let own =
+            own.flat_map(|folder| ["tsconfig.json", "jsconfig.json"].map(|name| folder.join(name)));
+        let mut all: Vec<PathBuf> = { own }
+            .find(|path| codex_mounts::is_file(path))
+            .into_iter()
+            .collect();
+        let mut index = 0;
+        let mut has_names = false;
+        while let Some(settings) = all.get(index).cloned() {
+            let names = text_of(&settings).unwrap_or_default();
+            let base = settings.parent().unwrap_or(folder);
+            if !self.effort.reads(&names) {
                 return;
             }
-            let name = name.to_string_lossy();
-            let stem = name.split_once('.').map(|(stem, _)| stem);
-            for name in stem.into_iter().chain([&*name]) {
-                self.name(name, folder, found);
+            for settings in bases(&names, base) {
+                if all.len() < MAX_SETTINGS && !all.contains(&settings) {
+                    all.push(settings);
+                }
             }
+            let modules = renamed_modules(&names, text, |count| self.effort.compares(count));
+            has_names |= !modules.is_empty();
+            for module in modules {
+                self.add_renamed_module(&base.join(module), found);
+            }
+            index += 1;
+        }
+        // What others are based on may come to rename what it does not rename yet.
+        let is_based = all.len() > 1;
+        for settings in all.into_iter().filter(|_| has_names || is_based) {
+            self.finder.add_path(MANIFEST, settings, found);
+        }
+    }
+
+    fn add_renamed_module(&mut self, path: &Path, found: &mut ProgramFiles) {
+        let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else {
+            return;
+        };
+        if !self.effort.looks_for(1) {
+            return;
+        }
+        let name = name.to_string_lossy();
+        let stem = name.split_once('.').map(|(stem, _)| stem);
+        for name in stem.into_iter().chain([&*name]) {
+            self.name(name, folder, found);
         }
     }
 

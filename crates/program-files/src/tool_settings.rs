@@ -1,6 +1,7 @@
 //! Files with settings of tools. Many are code, or name code: plugins, scripts, another tool chain.
 
 use crate::known_programs::{WRITTEN_SUFFIXES, base_name, has_code_ending, without_version};
+use crate::name_pattern::matches;
 
 /// Tools, and what they read beside the files that are named after them. In a name `*` stands for any text.
 const SETTINGS: &[(&[&str], &[&str])] = &[
@@ -48,7 +49,10 @@ const SETTINGS: &[(&[&str], &[&str])] = &[
     (&["markdownlint-cli2"], &[".markdownlint.*"]),
     (&["grunt"], &["Gruntfile.*", "gruntfile.*"]),
     (&["gulp"], &["Gulpfile.*", "gulpfile.*"]),
-    (&["ts-node", "tsx"], &["tsconfig*.json"]),
+    (
+        &["bun", "ts-node", "tsx"],
+        &["jsconfig.json", "tsconfig*.json"],
+    ),
     (&["bundle"], &["Gemfile*", "gems.*", ".bundle/config"]),
     (
         &[
@@ -157,6 +161,35 @@ const SETTINGS: &[(&[&str], &[&str])] = &[
     (&["snakemake"], &["Snakefile", "workflow/Snakefile"]),
     (&["thor"], &["Thorfile", "*.thor"]),
 ];
+
+/// Tools that read settings beside each file that they work on, in folders below the working folder as well.
+const BESIDE_EACH_FILE: [&str; 11] = [
+    "babel",
+    "cspell",
+    "eslint",
+    "lint-staged",
+    "markdownlint-cli2",
+    "postcss",
+    "prettier",
+    "rubocop",
+    "standard",
+    "stylelint",
+    "xo",
+];
+
+/// Whether a tool reads settings in folders below the working folder.
+pub(crate) fn reads_settings_below(tool: &str) -> bool {
+    BESIDE_EACH_FILE.contains(&tool)
+}
+
+/// The tools that may read a file in a folder below the working folder.
+pub(crate) fn tools_below(file: &str) -> impl Iterator<Item = &'static str> {
+    let named = tools_of(file);
+    let reads = move |tool: &&str| {
+        named.contains(tool) || settings_of(tool).any(|pattern| matches(pattern, file))
+    };
+    BESIDE_EACH_FILE.into_iter().filter(reads)
+}
 
 /// The files that a tool reads beside those that are named after it.
 pub(crate) fn settings_of(program: &str) -> impl Iterator<Item = &'static str> {

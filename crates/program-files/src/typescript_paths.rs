@@ -1,5 +1,9 @@
 //! Other names of modules, which the settings of TypeScript (`paths` in `tsconfig.json`) give them.
 
+use std::path::{Path, PathBuf};
+
+/// The limit on the files with settings that others are based on.
+pub(crate) const MAX_SETTINGS: usize = 8;
 /// What stands around the names of modules.
 const QUOTES: [char; 3] = ['"', '\'', '`'];
 
@@ -34,6 +38,45 @@ pub(crate) fn renamed_modules(
     found.sort();
     found.dedup();
     found
+}
+
+/// The files that settings are based on (`extends`), which is a name or a list of them.
+pub(crate) fn bases(settings: &str, folder: &Path) -> Vec<PathBuf> {
+    let value = settings
+        .split_once("\"extends\"")
+        .map_or("", |(_, rest)| rest);
+    let value = value.trim_start().trim_start_matches(':').trim_start();
+    let names = match value.strip_prefix('[') {
+        Some(list) => list.split(']').next().unwrap_or_default(),
+        None => value.split_inclusive('"').nth(1).unwrap_or_default(),
+    };
+    let names = names.split('"').filter(|name| {
+        let is_between = name.trim().trim_matches(',').is_empty();
+        !is_between
+    });
+    let files = names.flat_map(|name| {
+        let is_path = name.starts_with(['.', '/']);
+        let packages = folder.ancestors().filter(|_| !is_path);
+        let packages = packages.map(|folder| folder.join("node_modules").join(name));
+        let path = is_path.then(|| folder.join(name));
+        packages
+            .chain(path)
+            .find_map(|path| existing_settings(&path))
+    });
+    files.take(MAX_SETTINGS).collect()
+}
+
+/// The file with settings that a name stands for, which may be without its ending.
+fn existing_settings(path: &Path) -> Option<PathBuf> {
+    let mut with_ending = path.as_os_str().to_owned();
+    with_ending.push(".json");
+    let mut files = [
+        path.to_path_buf(),
+        with_ending.into(),
+        path.join("tsconfig.json"),
+    ]
+    .into_iter();
+    files.find(|path| codex_mounts::is_file(path))
 }
 
 /// The names, and what they stand for. Comments are not left out: they may name more.
@@ -89,5 +132,40 @@ mod tests {
         };
         assert!(renamed_modules(settings, "'@/a' '@/b'", may_compare).is_empty());
         assert_eq!(comparisons, 7 * 4);
+    }
+
+    #[test]
+    fn settings_are_based_on_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for path in [
+            "base.json",
+            "node_modules/a/tsconfig.json",
+            "node_modules/b/x.json",
+        ] {
+            std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            std::fs::write(root.join(path), "{}").unwrap();
+        }
+        for (settings, expected) in [
+            (
+                r#"{"extends": "./base", "files": ["a"]}"#,
+                &["base.json"][..],
+            ),
+            (r#"{"extends": "a"}"#, &["node_modules/a/tsconfig.json"]),
+            (
+                r#"{"extends": ["b/x.json", "./base.json"]}"#,
+                &["node_modules/b/x.json", "base.json"],
+            ),
+            (r#"{"extends": "./missing"}"#, &[]),
+            (r#"{"files": ["base.json"]}"#, &[]),
+        ] {
+            let found = bases(settings, root).into_iter();
+            let found: Vec<_> = found.map(|path| path.canonicalize().unwrap()).collect();
+            let expected: Vec<_> = expected
+                .iter()
+                .map(|path| root.join(path).canonicalize().unwrap())
+                .collect();
+            assert_eq!(found, expected, "{settings}");
+        }
     }
 }

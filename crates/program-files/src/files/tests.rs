@@ -347,6 +347,17 @@ fn settings_of_tools_are_protected() {
         ("tsx a.ts", "tsconfig.json"),
         ("sh -c 'npx eslint .'", "eslint.config.ts"),
         ("cd docs && npx eslint .", "eslint.config.ts"),
+        // Below the working folder.
+        ("npx prettier --check .", "src/deep/.prettierrc.json"),
+        ("npx prettier --check .", "src/deep/package.json"),
+        ("npx prettier --check .", "docs/x.config/.prettierrc"),
+        ("sh fmt.sh", "src/prettier.config.mjs"),
+        ("eslint .", "src/deep/.eslintrc.cjs"),
+        ("npx stylelint a.css", "src/stylelint.config.js"),
+        ("bundle exec rubocop", "lib/.rubocop.yml"),
+        ("npx markdownlint-cli2 .", "docs/.markdownlint-cli2.cjs"),
+        ("npx lint-staged", "src/.lintstagedrc.mjs"),
+        ("npx babel src", "src/.babelrc.js"),
     ] {
         let files = [
             ".prettierrc.yaml: plugins: [\"./evil.js\"]",
@@ -358,6 +369,21 @@ fn settings_of_tools_are_protected() {
         ];
         check_rewritten(line, &files, changed);
     }
+}
+
+#[test]
+fn settings_in_packages_do_not_count() {
+    let folder = LineFolder::new();
+    let work = folder.root().join("work");
+    fs::create_dir_all(work.join("src")).unwrap();
+    let before = folder.files_of("rubocop .").content_hash().unwrap();
+    for packages in [".git", "src/node_modules"] {
+        let package = work.join(packages).join("x");
+        fs::create_dir_all(&package).unwrap();
+        fs::write(package.join(".rubocop.yml"), "1").unwrap();
+    }
+    let after = folder.files_of("rubocop .").content_hash().unwrap();
+    assert_eq!(before, after);
 }
 
 #[test]
@@ -378,6 +404,29 @@ fn modules_with_other_names_are_protected() {
         ];
         check_rewritten("tsx d/a.ts", &files, changed);
         check_rewritten("node --import tsx d/a.ts", &files, changed);
+    }
+    let names = "{\"compilerOptions\": {\"paths\": {\"@/*\": [\"../src/*\"]}}}";
+    for (settings, base) in [
+        (
+            "tsconfig.json: {\"extends\": \"./settings/base\"}",
+            "settings/base.json",
+        ),
+        (
+            "jsconfig.json: {\"extends\": [\"./settings/base.json\"]}",
+            "settings/base.json",
+        ),
+    ] {
+        let base_text = format!("{base}: {names}");
+        let files = [
+            settings,
+            &base_text,
+            "d/a.ts: import y from '@/y.js'",
+            "src/y.ts",
+        ];
+        for changed in ["src/y.ts", base] {
+            check_rewritten("node --import tsx d/a.ts", &files, changed);
+            check_rewritten("bun d/a.ts", &files, changed);
+        }
     }
 }
 
