@@ -73,3 +73,7 @@ bench-scale *OPTIONS: program
 # Fails if the binary is slower or larger than the last release, or than BASE.
 bench-check *OPTIONS: program
     benches/check.py {{OPTIONS}} ${BASE:+--base $BASE} ${CODEX:-target/release/codex}
+
+# The lines of session, turn, gate, queue and stores that no seed of the simulator reaches; ARGS are those of codex-simulator.
+simulator-coverage *ARGS:
+    crates/simulator/coverage.py {{ARGS}}

@@ -90,7 +90,7 @@ impl EngineResources {
     /// Connects to MCP servers, whose programs are started by `launcher`.
     pub fn connector(&self, launcher: Launcher, config: &Config) -> McpConnector {
         McpConnector {
-            launcher,
+            processes: Arc::new(SystemProcesses::new(launcher)),
             environments: Some(Arc::clone(&self.environments)),
             http: Arc::clone(&self.http),
             environment: Arc::new(variable),

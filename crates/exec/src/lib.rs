@@ -8,7 +8,7 @@
 //! its descendants. On Linux it also applies the sandbox (crate `codex-sandbox`) if the launch plan says so. On Windows a
 //! job object of the kernel has the same purpose.
 //!
-//! Code map: `launch` (starts a command), `process` (its owner), `output` and `input` (its streams), `run` (runs a command
+//! Code map: `launch` (starts a command), `process` (its owner), `processes` (the port by which others start commands), `output` and `input` (its streams), `run` (runs a command
 //! to its end), `capture` (bounded memory for output), `environment` (variables of commands), `network` (questions about hosts and what a command reached). What systems do differently
 //! is in `linux`, `macos` and `windows`, which have the same interface: `Backend`, `Terminal`, the ends of pipes. `unix` is
 //! shared by the first two: messages to the supervisor, terminals, pipes. `descendants` is the
@@ -32,6 +32,7 @@ mod macos;
 mod network;
 mod output;
 mod process;
+mod processes;
 #[cfg(any(windows, test))]
 mod program_file;
 mod run;
@@ -64,6 +65,7 @@ pub use network::{
 pub use output::{OutputChunk, OutputStream, ProcessOutput};
 pub use platform::{Terminal, has_program, run_helper_if_asked};
 pub use process::{Process, SpawnedProcess};
+pub use processes::{ProcessInput, ProcessOwner, Processes, RunningProcess, SystemProcesses};
 pub use run::{OutputObserver, RunEnd, RunLimits, RunOutcome, run};
 pub use status::ExitStatus;
 pub use terminal_size::TerminalSize;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use codex_environments::wire::VariablePolicy;
 use codex_environments::{Environments, RemoteCommand, RemotePath};
-use codex_exec::Launcher;
+use codex_exec::Processes;
 use codex_http::{Environment, HttpPool};
 use codex_protocol::Tool;
 use codex_system::facts::BASIC_VARIABLES;
@@ -42,7 +42,8 @@ static NEXT_PROGRAM: AtomicU64 = AtomicU64::new(0);
 /// Opens connections to MCP servers.
 #[derive(Clone)]
 pub struct McpConnector {
-    pub launcher: Launcher,
+    /// Starts the programs of servers.
+    pub processes: Arc<dyn Processes>,
     /// The other machines; none if programs of those cannot be started.
     pub environments: Option<Arc<Environments>>,
     pub http: Arc<HttpPool>,
@@ -201,9 +202,9 @@ impl McpConnector {
             McpServerTransport::Program { .. } => {
                 let program = self.program(&server.transport);
                 let program = checked(program, server.guard.clone()).await?;
-                let launcher = &self.launcher;
+                let processes = &*self.processes;
                 let started =
-                    StdioTransport::start(launcher, program, name, &dispatcher, closed.clone());
+                    StdioTransport::start(processes, program, name, &dispatcher, closed.clone());
                 Transport::Stdio(started.await?)
             }
             McpServerTransport::Elsewhere(program) => {

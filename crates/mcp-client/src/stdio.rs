@@ -9,10 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_exec::{
-    Launch, Launcher, OutputChunk, OutputStream, Process, ProcessOutput, SpawnedProcess,
-    StandardInput, StreamSetup,
+    Launch, OutputChunk, OutputStream, ProcessInput, ProcessOwner, Processes, RunningProcess,
+    StreamSetup,
 };
 use codex_sandbox::LaunchPlan;
+use futures::StreamExt;
+use futures::stream::BoxStream;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -45,13 +47,13 @@ pub(crate) struct StdioTransport {
 impl StdioTransport {
     /// Starts the program. Its messages are dispatched until the connection is closed.
     pub(crate) async fn start(
-        launcher: &Launcher,
+        processes: &dyn Processes,
         program: ServerProgram,
         server: String,
         dispatcher: &Arc<MessageDispatcher>,
         closed: CancellationToken,
     ) -> Result<Self, McpError> {
-        let spawned = launcher.spawn(Launch {
+        let started = processes.start(Launch {
             command: program.command,
             cwd: program.cwd,
             inherited: Arc::default(),
@@ -60,17 +62,17 @@ impl StdioTransport {
             plan: LaunchPlan::Unconfined,
             network: codex_exec::CommandNetwork::default(),
         });
-        let SpawnedProcess {
-            process,
+        let RunningProcess {
+            owner,
             output,
             input,
-        } = spawned.await?;
+        } = started.await?;
         let (outgoing, messages) = mpsc::channel(MAX_OUTGOING);
         if let Some(input) = input {
             tokio::spawn(write(input, messages));
         }
         let reader = OutputReader::new(server, dispatcher);
-        tokio::spawn(reader.keep(process, output, closed));
+        tokio::spawn(reader.keep(owner, output, closed));
         Ok(Self { outgoing })
     }
 
@@ -82,7 +84,7 @@ impl StdioTransport {
 }
 
 /// Writes messages until the transport is dropped, which ends the program's input.
-async fn write(mut input: StandardInput, mut messages: mpsc::Receiver<String>) {
+async fn write(mut input: Box<dyn ProcessInput>, mut messages: mpsc::Receiver<String>) {
     while let Some(message) = messages.recv().await {
         if input.write(message.as_bytes()).await.is_err() {
             return;
@@ -116,13 +118,13 @@ impl OutputReader {
     /// Owns the program from its start to its end.
     async fn keep(
         mut self,
-        mut process: Process,
-        mut output: ProcessOutput,
+        mut owner: Box<dyn ProcessOwner>,
+        mut output: BoxStream<'static, OutputChunk>,
         closed: CancellationToken,
     ) {
         let reason = tokio::select! {
             reason = self.read(&mut output) => reason,
-            _ = process.wait() => {
+            _ = owner.ended() => {
                 // Its last output may not have been read yet. Other processes may hold the output open, hence the
                 // time limit.
                 let _ = tokio::time::timeout(GRACE_TIME, self.read(&mut output)).await;
@@ -133,15 +135,15 @@ impl OutputReader {
         self.dispatcher.lose(reason);
         if closed.is_cancelled() {
             let ends = async {
-                tokio::join!(process.wait(), self.read(&mut output));
+                tokio::join!(owner.ended(), self.read(&mut output));
             };
             let _ = tokio::time::timeout(GRACE_TIME, ends).await;
         }
-        process.kill().await;
+        owner.kill().await;
     }
 
     /// Reads until the output ends or cannot be read.
-    async fn read(&mut self, output: &mut ProcessOutput) -> McpError {
+    async fn read(&mut self, output: &mut BoxStream<'static, OutputChunk>) -> McpError {
         while let Some(OutputChunk { stream, bytes }) = output.next().await {
             if let Err(error) = self.take(stream, &bytes) {
                 return error;

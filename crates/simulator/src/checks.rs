@@ -3,7 +3,9 @@
 mod commands;
 mod conversation;
 mod history;
+mod queue;
 mod stored;
+mod tools;
 
 use crate::plan::Plan;
 use crate::problem::Problem;
@@ -32,6 +34,11 @@ pub(crate) fn check(plan: &Plan, outcome: &SimulationOutcome) -> Vec<Problem> {
     }
     conversation::check(&outcome.entries, &mut problems);
     commands::check(plan, &outcome.entries, &mut problems);
+    // A power cut takes turns back into the queue, and a full disk keeps them there.
+    if !plan.cuts_power && plan.full_disk.is_none() {
+        queue::check(&outcome.entries, &mut problems);
+    }
+    tools::check(plan, &outcome.entries, &mut problems);
     if outcome.failure.is_none() {
         stored::check(plan, &outcome.entries, &mut problems);
         // What a full disk has lost, clients are warned about.

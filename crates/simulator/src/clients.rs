@@ -22,6 +22,8 @@ pub(crate) struct SharedKnowledge {
     pub threads: Vec<String>,
     /// The running turn of each thread, as far as a client knows.
     turns: BTreeMap<String, String>,
+    /// The last turn of each thread that has begun.
+    last_turns: BTreeMap<String, String>,
     /// Ids of questions.
     questions: Vec<Value>,
     /// Which connection was asked which of them.
@@ -200,6 +202,8 @@ impl SimulatedClient {
                 let params = json!({ "keyPath": "profiles.simulated.model", "value": value, "mergeStrategy": "replace" });
                 return Some(("config/value/write", params));
             }
+            ActionKind::ReloadServers => return Some(("config/mcpServer/reload", Value::Null)),
+            ActionKind::ListServers => return Some(("mcpServerStatus/list", json!({}))),
             ActionKind::Nonsense => {
                 let params = json!({ "threadId": number, "input": "nothing" });
                 return Some((
@@ -265,6 +269,21 @@ impl SimulatedClient {
                 "thread/rollback",
                 json!({ "threadId": thread, "numTurns": 1 + number % 2 }),
             ),
+            ActionKind::Revert => {
+                let turn = knowledge.last_turns.get(thread)?;
+                (
+                    "thread/revert",
+                    json!({ "threadId": thread, "beforeTurnId": turn }),
+                )
+            }
+            ActionKind::InjectItem => {
+                let content = json!([{ "type": "input_text", "text": text }]);
+                let item = json!({ "type": "message", "role": "user", "content": content });
+                (
+                    "thread/inject_items",
+                    json!({ "threadId": thread, "items": [item] }),
+                )
+            }
             ActionKind::Delete => ("thread/delete", of_thread),
             ActionKind::ShellCommand => {
                 let params = json!({ "threadId": thread, "command": format!("typed {number:x}") });
@@ -273,6 +292,8 @@ impl SimulatedClient {
             ActionKind::StartThread
             | ActionKind::List
             | ActionKind::WriteConfig
+            | ActionKind::ReloadServers
+            | ActionKind::ListServers
             | ActionKind::Nonsense
             | ActionKind::AnswerStrangers
             | ActionKind::Disconnect => return None,
@@ -362,6 +383,7 @@ impl Reading {
         match message["method"].as_str() {
             Some("turn/started") => {
                 let turn = params["turn"]["id"].as_str().unwrap_or_default();
+                knowledge.last_turns.insert(thread.clone(), turn.to_owned());
                 knowledge.turns.insert(thread, turn.to_owned());
             }
             Some("turn/completed") => drop(knowledge.turns.remove(&thread)),
@@ -414,6 +436,8 @@ impl Reading {
         } else if method == "item/tool/requestUserInput" && !random.chance(1, 10) {
             let answers = json!({ "one": { "answers": ["this"] } });
             json!({ "id": message["id"], "result": { "answers": answers } })
+        } else if method == "mcpServer/elicitation/request" && !random.chance(1, 10) {
+            json!({ "id": message["id"], "result": { "action": "accept", "content": {} } })
         } else {
             let error = json!({ "code": -32601, "message": "not shown" });
             json!({ "id": message["id"], "error": error })

@@ -19,8 +19,9 @@ use tokio::time::Instant;
 use crate::clients::{Knowledge, SharedKnowledge, SimulatedClient};
 use crate::connections::connect;
 use crate::machine::{self, Ending, SeededRandom};
+use crate::mcp_servers;
 use crate::model::SimulatedModel;
-use crate::plan::Plan;
+use crate::plan::{Kill, MomentKind, Plan};
 use crate::programs::SimulatedPrograms;
 use crate::record::{self, RecordKind};
 
@@ -58,15 +59,25 @@ pub(crate) fn folder() -> &'static Path {
 ///
 /// # Errors
 /// The files cannot be written.
-pub(crate) fn prepare_files(asks: bool) -> std::io::Result<()> {
+pub(crate) fn prepare_files(plan: &Plan) -> std::io::Result<()> {
     let folder = folder();
     std::fs::create_dir_all(folder.join("home"))?;
     std::fs::create_dir_all(folder.join("work"))?;
-    let policy = if asks { "untrusted" } else { "never" };
+    let policy = if plan.asks() { "untrusted" } else { "never" };
     let settings = "sandbox_mode = \"danger-full-access\"\nmodel = \"gpt-5.3-codex\"\nmodel_provider = \"simulated\"\n\
          [features]\ngoals = true\ndefault_mode_request_user_input = true\n[model_providers.simulated]\nname = \"Simulated\"\n\
          base_url = \"http://127.0.0.1:9/v1\"\nwire_api = \"responses\"\nstream_max_retries = 2\n";
-    let settings = format!("approval_policy = \"{policy}\"\n{settings}");
+    let mut settings = format!("approval_policy = \"{policy}\"\n{settings}");
+    let servers = if plan.has_mcp_servers { 2 } else { 0 };
+    for number in 0..servers {
+        let server = format!(
+            "[mcp_servers.server_{number}]\ncommand = \"{}\"\n",
+            mcp_servers::PROGRAM
+        );
+        settings.push_str(&format!(
+            "{server}args = [\"{number}\"]\ntool_timeout_sec = 60\n"
+        ));
+    }
     std::fs::write(folder.join("home/config.toml"), settings)
 }
 
@@ -105,7 +116,7 @@ fn fail(reason: &str) -> ! {
 }
 
 /// The server of the process.
-async fn server(seed: u64) -> Arc<AppServer> {
+async fn server(plan: &Plan) -> Arc<AppServer> {
     let host = EngineHost::new(
         Overrides::default(),
         None,
@@ -117,12 +128,16 @@ async fn server(seed: u64) -> Arc<AppServer> {
         Err(error) => fail(&format!("no server: {error:#}")),
     };
     host.write_left_inputs().await;
-    let model = Arc::new(SimulatedModel::new(seed));
-    let programs = Arc::new(SimulatedPrograms { seed });
+    let has_mcp_servers = plan.has_mcp_servers;
+    let model = Arc::new(SimulatedModel::new(plan.seed));
+    let programs = Arc::new(SimulatedPrograms::new(plan.seed));
     let changes = PortChanges::new(move |ports: &mut Ports| {
         ports.model = Arc::clone(&model) as _;
         ports.processes = Arc::clone(&programs) as _;
-        ports.mcp = None;
+        match &mut ports.mcp {
+            Some(connector) if has_mcp_servers => connector.processes = Arc::clone(&programs) as _,
+            mcp => *mcp = None,
+        }
     });
     AppServer::new(Arc::new(host.with_port_changes(changes)))
 }
@@ -140,7 +155,15 @@ async fn serve(request: ProcessRequest) {
         let wait = plan.second_begins.get(phase).copied().unwrap_or_default();
         tokio::time::sleep_until(begin + Duration::from_millis(wait)).await;
     }
-    let server = server(plan.seed).await;
+    if let Some(Kill {
+        after,
+        since: Some(since),
+    }) = plan.kill(phase, engine)
+        && since.kind == MomentKind::FileRemoved
+    {
+        machine::kill_since_removal(since.number, after);
+    }
+    let server = server(&plan).await;
     if phase >= plan.phases() {
         audit(&server, &threads).await;
         record::add(RecordKind::Finish, 0, "");
@@ -191,7 +214,7 @@ async fn serve(request: ProcessRequest) {
         record::add(RecordKind::FullDisk, at, "");
     }
     record::add(RecordKind::Finish, engine as u64, "");
-    if plan.kill(phase, engine).is_some() {
+    if plan.is_killed(phase, engine) {
         machine::end_killed();
     }
 }

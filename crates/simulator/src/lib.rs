@@ -9,6 +9,7 @@ mod clients;
 mod connections;
 mod engine;
 mod machine;
+mod mcp_servers;
 mod model;
 mod plan;
 mod problem;

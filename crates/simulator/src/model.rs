@@ -259,12 +259,41 @@ fn has_tool(tools: &Value, name: &str) -> bool {
     tools.any(|tool| tool["name"] == name)
 }
 
+/// A tool of an MCP server, if there are any: its namespace and its name.
+fn server_tool(random: &mut SeededRandom, tools: &Value) -> Option<(String, String)> {
+    let namespaces = tools.as_array().into_iter().flatten();
+    let offered: Vec<(String, String)> = namespaces
+        .filter(|space| {
+            space["name"]
+                .as_str()
+                .is_some_and(|name| name.starts_with("mcp__"))
+        })
+        .flat_map(|space| {
+            let tools = space["tools"].as_array().into_iter().flatten();
+            tools.filter_map(|tool| {
+                Some((
+                    space["name"].as_str()?.to_owned(),
+                    tool["name"].as_str()?.to_owned(),
+                ))
+            })
+        })
+        .collect();
+    let is_chosen = !offered.is_empty() && random.chance(2, 3);
+    is_chosen.then(|| offered[random.below(offered.len() as u64) as usize].clone())
+}
+
 fn call(random: &mut SeededRandom, unique: &str, tools: &Value, steps: &mut Vec<Step>) {
     // No two commands are the same, so each may run once.
     let command = format!("simulated {unique} {}", random.below(8));
     let option = json!({ "label": "this", "description": "nothing else" });
     let question =
         json!({ "id": "one", "header": "One", "question": "Which?", "options": [option] });
+    if let Some((namespace, name)) = server_tool(random, tools) {
+        let arguments = json!({ "what": format!("tool {unique}") }).to_string();
+        let id = format!("call-{unique}");
+        let call = json!({ "type": "function_call", "namespace": namespace, "name": name, "arguments": arguments, "call_id": id });
+        return steps.extend(item(call).map(|item| event(ModelEvent::ItemDone(item))));
+    }
     let (name, arguments) = match random.below(14) {
         0 => (
             "update_plan",
@@ -296,7 +325,12 @@ fn call(random: &mut SeededRandom, unique: &str, tools: &Value, steps: &mut Vec<
     if random.chance(1, 24) {
         arguments.truncate(arguments.len() / 2);
     }
-    let id = format!("call-{unique}");
+    // Models repeat ids now and then.
+    let id = if random.chance(1, 24) {
+        "call-again".to_owned()
+    } else {
+        format!("call-{unique}")
+    };
     let call =
         json!({ "type": "function_call", "name": name, "arguments": arguments, "call_id": id });
     steps.extend(item(call).map(|item| event(ModelEvent::ItemDone(item))));

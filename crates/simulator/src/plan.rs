@@ -29,6 +29,9 @@ pub(crate) struct Plan {
     /// Whether two processes serve the home folder: each client uses one of them, and a kill ends one of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_two_engines: bool,
+    /// Whether threads have MCP servers.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_mcp_servers: bool,
     /// When the second of two processes begins, by phase: milliseconds after the first one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub second_begins: Vec<u64>,
@@ -61,9 +64,12 @@ pub(crate) enum MomentKind {
     QueueChanged,
     QuestionSettled,
     Reply,
+    /// A file was removed, which clients are not told.
+    FileRemoved,
 }
 
 impl MomentKind {
+    /// Those that clients are told.
     const ALL: [Self; 7] = [
         Self::TurnStarted,
         Self::TurnCompleted,
@@ -87,6 +93,7 @@ impl MomentKind {
             Self::QueueChanged => "thread/queue/changed",
             Self::QuestionSettled => "serverRequest/resolved",
             Self::Reply => return !message["result"].is_null(),
+            Self::FileRemoved => return false,
         };
         message["method"] == expected
     }
@@ -156,10 +163,14 @@ pub(crate) enum ActionKind {
     Delete,
     ShellCommand,
     Nonsense,
+    Revert,
+    InjectItem,
+    ReloadServers,
+    ListServers,
 }
 
 /// How often each action is chosen.
-const WEIGHTS: [(ActionKind, u64); 26] = [
+const WEIGHTS: [(ActionKind, u64); 30] = [
     (ActionKind::StartThread, 6),
     (ActionKind::ResumeThread, 8),
     (ActionKind::ForkThread, 3),
@@ -186,10 +197,22 @@ const WEIGHTS: [(ActionKind, u64); 26] = [
     (ActionKind::Delete, 1),
     (ActionKind::ShellCommand, 2),
     (ActionKind::Nonsense, 1),
+    (ActionKind::Revert, 1),
+    (ActionKind::InjectItem, 2),
+    (ActionKind::ReloadServers, 1),
+    (ActionKind::ListServers, 1),
 ];
 
 /// The releases that clients say.
 const RELEASES: [&str; 4] = ["0.117", "0.140", "0.169", "0.171"];
+
+/// What shows that a client is newer than it seemed.
+const RELEASE_SIGNS: [ActionKind; 4] = [
+    ActionKind::SetGoal,
+    ActionKind::GetGoal,
+    ActionKind::AddToQueue,
+    ActionKind::ListQueue,
+];
 
 /// What two clients of different processes do with the same thread, and how often at most.
 const SHARED_WORK: [(ActionKind, u64); 6] = [
@@ -197,7 +220,7 @@ const SHARED_WORK: [(ActionKind, u64); 6] = [
     (ActionKind::StartTurn, 2),
     (ActionKind::AddToQueue, 2),
     (ActionKind::StartQueue, 3),
-    (ActionKind::ListQueue, 1),
+    (ActionKind::ListQueue, 3),
     (ActionKind::Steer, 1),
 ];
 
@@ -253,6 +276,12 @@ impl Plan {
                 });
             }
         }
+        show_releases(
+            &mut SeededRandom::for_purpose(seed, 33),
+            &clients,
+            kills.len(),
+            &mut actions,
+        );
         actions.sort_by_key(|action| (action.phase, action.at));
         Self {
             seed,
@@ -262,6 +291,7 @@ impl Plan {
             full_disk: None,
             cuts_power: false,
             has_two_engines: false,
+            has_mcp_servers: SeededRandom::for_purpose(seed, 34).chance(1, 3),
             second_begins: Vec::new(),
         }
     }
@@ -285,8 +315,33 @@ impl Plan {
         if self.kills.is_empty() {
             self.kills.push(kill(&mut random));
         }
+        if random.chance(1, 3) {
+            self.kill_at_removal(&mut random);
+        }
         self.cuts_power = true;
         self
+    }
+
+    /// Has the first process killed when it has removed a file, such as the copy of input that waited for a while.
+    fn kill_at_removal(&mut self, random: &mut SeededRandom) {
+        self.kills[0] = Kill {
+            after: random.below(3),
+            since: Some(KillMoment {
+                kind: MomentKind::FileRemoved,
+                number: random.below(4),
+            }),
+        };
+        let begins = |action: &&Action| action.phase == 0 && action.kind == ActionKind::StartTurn;
+        let turns: Vec<Action> = self.actions.iter().filter(begins).copied().collect();
+        for turn in turns {
+            self.actions.push(Action {
+                at: turn.at + random.below(4000),
+                kind: ActionKind::Steer,
+                number: (turn.number & !0xff) | random.below(256),
+                ..turn
+            });
+        }
+        self.actions.sort_by_key(|action| (action.phase, action.at));
     }
 
     /// The same with two processes, each with at least one client.
@@ -349,6 +404,13 @@ impl Plan {
         self.kills.get(phase).copied().filter(|_| killed == engine)
     }
 
+    /// Whether a process of a phase ends as if it was killed: it is, or the power goes for both.
+    #[must_use]
+    pub(crate) fn is_killed(&self, phase: usize, engine: usize) -> bool {
+        let is_cut = self.cuts_power && phase < self.kills.len();
+        is_cut || self.kill(phase, engine).is_some()
+    }
+
     /// Whether a person is asked before each command.
     #[must_use]
     pub(crate) const fn asks(&self) -> bool {
@@ -359,6 +421,47 @@ impl Plan {
     #[must_use]
     pub(crate) fn phases(&self) -> usize {
         self.kills.len() + 1
+    }
+}
+
+/// Has clients that say no release show it in the middle of a turn.
+fn show_releases(
+    random: &mut SeededRandom,
+    clients: &[PlannedClient],
+    last_phase: usize,
+    actions: &mut Vec<Action>,
+) {
+    for (client, _) in clients
+        .iter()
+        .enumerate()
+        .filter(|(_, client)| client.release.is_none())
+    {
+        let (phase, thread) = (
+            random.below(last_phase as u64 + 1) as usize,
+            random.next() >> 16,
+        );
+        let at = random.below(200);
+        let sign = RELEASE_SIGNS[random.below(RELEASE_SIGNS.len() as u64) as usize];
+        let shown = at + 20 + random.below(2000);
+        // What it did before would have shown it.
+        let is_before = |action: &Action| {
+            (action.phase, action.client) == (phase, client) && action.at <= shown
+        };
+        actions.retain(|action| !is_before(action) || action.kind == ActionKind::StartThread);
+        let resumed = [
+            (at, ActionKind::ResumeThread),
+            (at + 10, ActionKind::StartTurn),
+            (shown, sign),
+        ];
+        for (at, kind) in resumed {
+            actions.push(Action {
+                phase,
+                at,
+                client,
+                kind,
+                number: (thread & !0xff) | random.below(256),
+            });
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::Path;
 
 use crate::engine::{self, ProcessRequest};
-use crate::machine::{self, Ending, MachineSetup, PeerProcess, SharedTurn};
+use crate::machine::{self, DiskJournal, Ending, MachineSetup, PeerProcess, SharedTurn};
 use crate::plan::FullDisk;
 use crate::record::{self, RecordKind};
 
@@ -125,12 +125,16 @@ fn start_next(taken: &mut File, sent: &mut File, record: &Path, errors: &Path) -
     };
     let mut text = vec![0; number(3) as usize];
     taken.read_exact(&mut text)?;
+    let journal = (number(6) > 0).then(DiskJournal::new).transpose()?;
+    if let Some(journal) = &journal {
+        begin_journal(journal)?;
+    }
     let setup = MachineSetup {
         seed: number(0),
         now: number(1),
         kill_after: Some(number(2)).filter(|kill| *kill != NO_KILL),
         full_disk: Some((number(4), number(5))).filter(|(_, count)| *count > 0),
-        cuts_power: number(6) > 0,
+        journal: journal.as_ref().map(DiskJournal::descriptor),
         peer: None,
         at_kill: |process| record::add(RecordKind::Kill, process as u64, ""),
     };
@@ -154,7 +158,12 @@ fn start_next(taken: &mut File, sent: &mut File, record: &Path, errors: &Path) -
     let process = |process: usize| MachineSetup {
         // They have nothing random in common.
         seed: setup.seed ^ ((process as u64) << 63),
-        kill_after: setup.kill_after.filter(|_| is_killed(process)),
+        kill_after: match setup.kill_after {
+            Some(_) if is_killed(process) => setup.kill_after,
+            // The power goes for both.
+            Some(_) if journal.is_some() => Some(UNTIL_MOMENT),
+            _ => None,
+        },
         peer: Some(PeerProcess {
             shared,
             number: process,
@@ -172,6 +181,22 @@ fn start_next(taken: &mut File, sent: &mut File, record: &Path, errors: &Path) -
     shared.remove();
     let statuses = statuses.map(i32::to_le_bytes);
     sent.write_all(statuses.as_flattened())
+}
+
+/// Notes what is on the disk. Another process reads it, so that this one keeps its memory as it is.
+fn begin_journal(journal: &DiskJournal) -> io::Result<()> {
+    // SAFETY: this process has one thread.
+    match unsafe { libc::fork() } {
+        -1 => Err(io::Error::last_os_error()),
+        0 => machine::end(match journal.write_all(engine::folder()) {
+            Ok(()) => Ending::Done,
+            Err(_) => Ending::Deadlock,
+        }),
+        child => match wait_for_one(child) {
+            (_, 0) => Ok(()),
+            _ => Err(io::Error::other("the disk cannot be read")),
+        },
+    }
 }
 
 /// Waits for a child, any if it is -1. Returns it with its status.

@@ -21,6 +21,8 @@ use crate::worker::{SimulationOutcome, SimulationWorker};
 /// Set once addresses are the same in every run and the environment is empty.
 const PREPARED_VARIABLE: &str = "CODEX_SIMULATOR_PREPARED";
 
+const PROFILE_VARIABLE: &str = "LLVM_PROFILE_FILE";
+
 /// What is asked for.
 struct Arguments {
     first: u64,
@@ -95,10 +97,6 @@ fn arguments() -> anyhow::Result<Arguments> {
             _ => bail!("unknown argument {name}"),
         }
     }
-    if arguments.cuts_power && arguments.has_two_engines {
-        // What is synchronised is known to each process alone.
-        bail!("--power-cut and --two-engines do not go together");
-    }
     Ok(arguments)
 }
 
@@ -161,6 +159,8 @@ fn prepare() -> std::io::Error {
         .env("PATH", "/tmp/codex-simulator/no-programs")
         .env("TZ", "UTC")
         .env("SHELL", "/bin/bash")
+        // Where the counters of a build with counters are.
+        .envs(std::env::var_os(PROFILE_VARIABLE).map(|file| (PROFILE_VARIABLE, file)))
         .exec()
 }
 

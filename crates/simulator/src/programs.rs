@@ -1,5 +1,7 @@
 //! Simulated programs: what one does follows from its command line.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,12 +14,26 @@ use serde_json::json;
 use tokio::sync::watch;
 
 use crate::machine::SeededRandom;
+use crate::mcp_servers;
 use crate::record::{self, RecordKind};
 
 /// Starts simulated programs.
 #[derive(Clone, Debug)]
 pub(crate) struct SimulatedPrograms {
-    pub seed: u64,
+    seed: u64,
+    /// The number of MCP servers that were started.
+    mcp_servers: Arc<AtomicU64>,
+}
+
+impl SimulatedPrograms {
+    /// The programs of a simulation.
+    #[must_use]
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            seed,
+            mcp_servers: Arc::default(),
+        }
+    }
 }
 
 impl Processes for SimulatedPrograms {
@@ -37,6 +53,15 @@ impl Processes for SimulatedPrograms {
             .map(|word| word.to_string_lossy())
             .collect();
         let line = words.join(" ");
+        if words
+            .first()
+            .is_some_and(|word| word == mcp_servers::PROGRAM)
+        {
+            // Each start is another one.
+            let number = self.mcp_servers.fetch_add(1, Ordering::Relaxed);
+            let random = SeededRandom::for_purpose(self.seed, 1000 + number);
+            return Box::pin(async { Ok(mcp_servers::start(random)) });
+        }
         let started = json!({ "command": line, "plan": format!("{:?}", launch.plan) });
         record::add(RecordKind::Program, 0, &started.to_string());
         let mut random =

@@ -33,6 +33,8 @@ pub(crate) enum RecordKind {
     Model,
     /// A program is started.
     Program,
+    /// A tool of an MCP server is called or answers.
+    Tool,
     /// A process begins. The value has its phase.
     Phase,
     /// The server is asked to end.
@@ -45,13 +47,14 @@ pub(crate) enum RecordKind {
     Kill,
 }
 
-const KINDS: [(RecordKind, char); 11] = [
+const KINDS: [(RecordKind, char); 12] = [
     (RecordKind::Connect, '+'),
     (RecordKind::Disconnect, '-'),
     (RecordKind::Sent, '>'),
     (RecordKind::Received, '<'),
     (RecordKind::Model, 'm'),
     (RecordKind::Program, 'p'),
+    (RecordKind::Tool, 't'),
     (RecordKind::Phase, '='),
     (RecordKind::Ending, '!'),
     (RecordKind::FullDisk, 'f'),

@@ -86,7 +86,7 @@ impl SimulationWorker {
         }
         mount(folder(), c"tmpfs", 0)?;
         self.is_mounted = true;
-        engine::prepare_files(plan.asks())?;
+        engine::prepare_files(plan)?;
         // Truncated, since processes append to the same files.
         for file in [&self.record, &self.errors] {
             OpenOptions::new().write(true).truncate(true).open(file)?;
@@ -106,9 +106,10 @@ impl SimulationWorker {
             let entries = self.entries()?;
             now = entries.last().map_or(0, |entry| entry.at) + GAP_MS * 1_000_000;
             for (engine, ending) in endings.into_iter().enumerate() {
-                let expected = match plan.kill(phase, engine) {
-                    Some(_) => Ending::Killed,
-                    None => Ending::Done,
+                let expected = if plan.is_killed(phase, engine) {
+                    Ending::Killed
+                } else {
+                    Ending::Done
                 };
                 if ending != Ok(expected) {
                     failure = Some(match ending {

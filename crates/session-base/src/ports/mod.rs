@@ -6,17 +6,16 @@ mod clock;
 mod ids;
 mod model;
 mod observer;
-mod processes;
 mod provider_model;
 mod session_input;
 
 pub use clock::{Clock, SystemClock};
+pub use codex_exec::{ProcessInput, ProcessOwner, Processes, RunningProcess, SystemProcesses};
 pub use ids::{Ids, RandomIds};
 pub use model::Model;
 pub use observer::{
     AgentResult, CellAnswer, CellState, ModelCall, Observer, Observers, StartingHistory,
     StartingThread,
 };
-pub use processes::{ProcessInput, ProcessOwner, Processes, RunningProcess, SystemProcesses};
 pub use provider_model::ProviderModel;
 pub use session_input::{ObservedToolOutput, ObservedTurn, ObservedTurnInput, SessionInput};

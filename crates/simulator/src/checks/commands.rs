@@ -43,6 +43,8 @@ pub(super) fn check(plan: &Plan, entries: &[RecordEntry], problems: &mut Vec<Pro
                     allowed.insert(command.clone());
                 }
             }
+            // A turn from the queue whose log is lost runs again.
+            RecordKind::Phase if plan.cuts_power => started.clear(),
             RecordKind::Program => {
                 let line = message["command"].as_str().unwrap_or_default();
                 let Some(command) = unique(line) else {

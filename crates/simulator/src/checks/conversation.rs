@@ -54,8 +54,11 @@ pub(super) fn check(entries: &[RecordEntry], problems: &mut Vec<Problem>) {
                     conversation.finish(entry.at, problems);
                 }
             }
-            RecordKind::Model | RecordKind::Program | RecordKind::Ending | RecordKind::FullDisk => {
-            }
+            RecordKind::Model
+            | RecordKind::Program
+            | RecordKind::Tool
+            | RecordKind::Ending
+            | RecordKind::FullDisk => {}
         }
     }
 }
@@ -101,7 +104,11 @@ impl RecordedConversation {
         if let Some(method) = message["method"].as_str() {
             self.has_left |= matches!(
                 method,
-                "thread/unsubscribe" | "thread/archive" | "thread/delete" | "thread/rollback"
+                "thread/unsubscribe"
+                    | "thread/archive"
+                    | "thread/delete"
+                    | "thread/rollback"
+                    | "thread/revert"
             );
             if !message["id"].is_null() {
                 let id = message["id"].to_string();

@@ -1,4 +1,5 @@
-//! The model sees what was said before: each request of a thread has the messages of all its turns that clients saw end.
+//! The model sees what was said before: each request of a thread has the messages of all its turns that clients saw end,
+//! and items that were injected before the end of such a turn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,14 +11,32 @@ pub(super) fn check(entries: &[RecordEntry], problems: &mut Vec<Problem>) {
     // Threads whose beginning the model need not see.
     let mut shortened = BTreeSet::new();
     let mut messages: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    // Items that were injected: by request, and by thread those that were accepted.
+    let mut injected: BTreeMap<(u64, String), (String, String)> = BTreeMap::new();
+    let mut waiting: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut ended: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for entry in entries {
         let message = &entry.value;
         let params = &message["params"];
         let thread = params["threadId"].as_str().unwrap_or_default();
         match (entry.kind, message["method"].as_str()) {
-            (RecordKind::Sent, Some("thread/rollback" | "thread/compact/start")) => {
+            (
+                RecordKind::Sent,
+                Some("thread/rollback" | "thread/revert" | "thread/compact/start"),
+            ) => {
                 shortened.insert(thread.to_owned());
+            }
+            (RecordKind::Sent, Some("thread/inject_items")) => {
+                let text = params["items"][0]["content"][0]["text"].as_str();
+                let said = (thread.to_owned(), model::name(text.unwrap_or_default()));
+                injected.insert((entry.connection, message["id"].to_string()), said);
+            }
+            // A turn that runs takes them before its next request but one.
+            (RecordKind::Received, None) if !message["result"].is_null() => {
+                let accepted = injected.remove(&(entry.connection, message["id"].to_string()));
+                if let Some((thread, said)) = accepted {
+                    waiting.entry(thread).or_default().insert(said);
+                }
             }
             (RecordKind::Received, Some("item/completed")) => {
                 let item = &params["item"];
@@ -33,7 +52,9 @@ pub(super) fn check(entries: &[RecordEntry], problems: &mut Vec<Problem>) {
             (RecordKind::Received, Some("turn/completed")) => {
                 let turn = params["turn"]["id"].as_str().unwrap_or_default();
                 let said = messages.get(turn).into_iter().flatten().cloned();
-                ended.entry(thread.to_owned()).or_default().extend(said);
+                let ended = ended.entry(thread.to_owned()).or_default();
+                ended.extend(said);
+                ended.extend(waiting.remove(thread).unwrap_or_default());
             }
             (RecordKind::Model, _) => {
                 let thread = message["thread"].as_str().unwrap_or_default();

@@ -35,6 +35,8 @@ struct Facts {
     queued: Vec<(String, String)>,
     /// Texts that were accepted as input, by thread and turn.
     accepted: Vec<(String, String, String)>,
+    /// Input that went into another turn than it was meant for.
+    misplaced: Vec<String>,
     /// Turns that were stopped: what waits in them for the model is given up.
     stopped_turns: BTreeSet<String>,
     /// Threads whose turns were stopped, perhaps, so that input may have been given up with them.
@@ -236,7 +238,9 @@ fn sent(facts: &mut Facts, message: &Value, at: u64) {
         Some("turn/interrupt") => {
             facts.stopped.insert(thread.to_owned());
         }
-        Some("thread/rollback") => drop(facts.shortened.insert(thread.to_owned())),
+        Some("thread/rollback" | "thread/revert") => {
+            facts.shortened.insert(thread.to_owned());
+        }
         Some("thread/delete") => drop(facts.deleted.insert(thread.to_owned())),
         _ => {}
     }
@@ -273,6 +277,10 @@ fn replied(facts: &mut Facts, request: &Value, sent: u64, reply: &Value, at: u64
         Some("turn/start" | "turn/steer") => {
             let result = &reply["result"];
             let turn = text(&result["turn"]["id"]) + &text(&result["turnId"]);
+            let expected = text(&params["expectedTurnId"]);
+            if !expected.is_empty() && expected != turn {
+                facts.misplaced.push(format!("{} of {}", input.1, input.0));
+            }
             facts.accepted.push((input.0, input.1, turn));
         }
         _ => {}
@@ -427,6 +435,12 @@ fn check_queue(facts: &Facts, problems: &mut Vec<Problem>) {
 }
 
 fn check_accepted(facts: &Facts, problems: &mut Vec<Problem>) {
+    for details in facts.misplaced.iter().cloned() {
+        problems.push(Problem {
+            rule: "input goes into the turn that it was meant for",
+            details,
+        });
+    }
     for (thread, text, turn) in &facts.accepted {
         if facts.deleted.contains(thread) || facts.shortened.contains(thread) {
             continue;

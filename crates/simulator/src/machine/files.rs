@@ -8,6 +8,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::functions::{refuse, time_of_day};
+use super::peer::PeerProcess;
 use super::power;
 use super::random::SeededRandom;
 use super::scheduler::{self, BEGIN_TIME, Ending};
@@ -131,12 +132,15 @@ pub(super) fn synchronise(file: c_int) {
 
 /// Ends the process as a planned kill does.
 pub(super) fn end_killed() -> ! {
-    let (kill, at_kill, process) = scheduler::with_scheduler(|scheduler| {
-        let process = scheduler.peer.map_or(0, |peer| peer.number);
-        (scheduler.kill, scheduler.at_kill, process)
-    });
+    let (kill, at_kill, peer) =
+        scheduler::with_scheduler(|scheduler| (scheduler.kill, scheduler.at_kill, scheduler.peer));
     let seed = kill.map(|kill| kill.seed);
-    at_kill(process);
+    at_kill(peer.map_or(0, |peer| peer.number));
+    if power::is_noted()
+        && let Some(other) = peer.and_then(PeerProcess::cut)
+    {
+        at_kill(other);
+    }
     scheduler::stop();
     power::cut(&mut SeededRandom::for_purpose(seed.unwrap_or_default(), 40));
     scheduler::end_process(Ending::Killed)

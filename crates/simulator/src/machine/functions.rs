@@ -708,7 +708,11 @@ unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
 unsafe extern "C" fn unlink(name: *const c_char) -> c_int {
     let arguments = [CURRENT_FOLDER, name as usize, 0, 0, 0, 0];
     // SAFETY: as for the caller.
-    unsafe { entry_effect(&[name], libc::SYS_unlinkat, arguments) }
+    let result = unsafe { entry_effect(&[name], libc::SYS_unlinkat, arguments) };
+    if result == 0 && scheduler::is_simulated() {
+        scheduler::with_scheduler(scheduler::Scheduler::note_removal);
+    }
+    result
 }
 
 #[unsafe(no_mangle)]

@@ -23,6 +23,7 @@ mod system_call;
 use std::path::Path;
 
 pub(crate) use peer::{PeerProcess, SharedTurn};
+pub(crate) use power::DiskJournal;
 pub(crate) use random::SeededRandom;
 pub(crate) use scheduler::Ending;
 
@@ -37,8 +38,9 @@ pub(crate) struct MachineSetup {
     pub kill_after: Option<u64>,
     /// The effects on files that find no room: after how many, and how many.
     pub full_disk: Option<(u64, u64)>,
-    /// Whether the kill is a power cut: what was not synchronised is in any state.
-    pub cuts_power: bool,
+    /// The journal of the disk, if the kill is a power cut: what was not synchronised is in any state, and the other process ends
+    /// too.
+    pub journal: Option<i32>,
     /// The other process, if there are two.
     pub peer: Option<PeerProcess>,
     /// Called before the process is killed.
@@ -55,22 +57,25 @@ impl MachineSetup {
 
 /// Makes the rest of the process a simulated one. The calling thread must be the only one. Files below
 /// `folder` have times of the simulation.
-pub(crate) fn begin(setup: MachineSetup, folder: &Path) {
+pub(crate) fn begin(setup: MachineSetup, folder: &'static Path) {
+    if let Some(journal) = setup.journal {
+        power::begin(journal, folder);
+    }
     files::set_folder(folder);
     let kill = setup.kill_after.map(|after| scheduler::PlannedKill {
         after,
         seed: setup.seed,
     });
     let now = setup.peer.map_or(setup.now, PeerProcess::begin);
+    if setup.peer.is_some_and(PeerProcess::is_cut) {
+        end(Ending::Killed);
+    }
     scheduler::begin(setup.seed, now, kill);
     scheduler::with_scheduler(|scheduler| {
         scheduler.full_disk = setup.full_disk;
         scheduler.peer = setup.peer;
         scheduler.at_kill = setup.at_kill;
     });
-    if setup.cuts_power && power::begin(folder).is_err() {
-        end(Ending::Deadlock);
-    }
 }
 
 /// When something found no room on the disk for the first time, in nanoseconds.
@@ -81,12 +86,12 @@ pub(crate) fn disk_filled_at() -> Option<u64> {
 
 /// Kills the process after so many effects on files from now, if it is to be killed.
 pub(crate) fn kill_after(effects: u64) {
-    scheduler::with_scheduler(|scheduler| {
-        let until = scheduler.effects + effects;
-        if let Some(kill) = &mut scheduler.kill {
-            kill.after = until;
-        }
-    });
+    scheduler::with_scheduler(|scheduler| scheduler.kill_after(effects));
+}
+
+/// Kills the process after so many effects on files since it removed a file, after so many others.
+pub(crate) fn kill_since_removal(others: u64, effects: u64) {
+    scheduler::with_scheduler(|scheduler| scheduler.kill_since_removal = Some((others, effects)));
 }
 
 /// Ends the simulated process as the plan wants it, though it has done everything.

@@ -16,6 +16,8 @@ const NEVER_TIME: u64 = u64::MAX;
 pub(crate) struct SharedTurn {
     turn: AtomicU32,
     ended: [AtomicU32; 2],
+    /// Whether the power was cut.
+    is_cut: AtomicU32,
     /// The time of the machine, in nanoseconds.
     now: AtomicU64,
     /// When the process that does not have its turn can go on.
@@ -106,6 +108,19 @@ impl PeerProcess {
         self.shared.next[self.number].store(next.unwrap_or(NEVER_TIME), Ordering::SeqCst);
         self.shared.give(1 - self.number);
         self.begin()
+    }
+
+    /// The power is cut for both processes. Returns the number of the other one if it has not ended.
+    pub(super) fn cut(self) -> Option<usize> {
+        self.shared.is_cut.store(1, Ordering::SeqCst);
+        let other = 1 - self.number;
+        let has_ended = self.shared.ended[other].load(Ordering::SeqCst) != 0;
+        (!has_ended).then_some(other)
+    }
+
+    /// Whether the power was cut.
+    pub(super) fn is_cut(self) -> bool {
+        self.shared.is_cut.load(Ordering::SeqCst) != 0
     }
 
     /// Notes the time for the other process, before this one ends.

@@ -1,27 +1,29 @@
 //! Power cuts: what is on the disk, and what a machine finds there that was switched off.
 //!
-//! On the disk is what was there when the process began, and what was synchronised since: the content of a file, or the entries of a
-//! folder. Everything else is in any state after a cut: the seed decides for each change of an entry whether it is there, and for
+//! On the disk is what was there when the processes began, and what was synchronised since: the content of a file, or the entries of a
+//! folder. A journal has both, in memory that the processes share. Everything else is in any state after a cut: the seed decides for each change of an entry whether it is there, and for
 //! each part of a file whether it is old or new.
 //!
 //! Of a file system is assumed what those with a journal keep: an entry is moved as a whole, so a renamed file is at one of its two
 //! places, and what replaced a moved entry comes after the move.
 
-use std::cell::UnsafeCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsString;
-use std::fs::{self, Permissions};
+use std::fs::{self, File, Permissions};
 use std::io;
+use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::time::{Duration, SystemTime};
+
+use serde::{Deserialize, Serialize};
 
 use super::random::SeededRandom;
 
 /// What a disk writes as a whole.
 const SECTOR: usize = 512;
 
-type Entries = BTreeMap<OsString, u64>;
+type Entries = BTreeMap<String, u64>;
 
 /// A file or folder.
 #[derive(Clone, Debug)]
@@ -41,31 +43,54 @@ struct Disk {
     modes: BTreeMap<u64, u32>,
 }
 
-struct Synchronised(UnsafeCell<Option<(PathBuf, Disk)>>);
+/// The journal of this process, and the folder with the files of the machine.
+static JOURNAL: OnceLock<(i32, &Path)> = OnceLock::new();
 
-// SAFETY: only the running thread uses it.
-unsafe impl Sync for Synchronised {}
+/// The nodes that are on the disk, in the order in which they were synchronised. Processes that inherit the descriptor write to
+/// the same journal.
+#[derive(Debug)]
+pub(crate) struct DiskJournal(File);
 
-static SYNCHRONISED_FILES: Synchronised = Synchronised(UnsafeCell::new(None));
+impl DiskJournal {
+    /// An empty journal.
+    pub(crate) fn new() -> io::Result<Self> {
+        // SAFETY: the name ends with a zero byte.
+        let file = unsafe { libc::memfd_create(c"journal".as_ptr(), libc::MFD_CLOEXEC) };
+        if file < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new and nobody else has it.
+        Ok(Self(unsafe { File::from_raw_fd(file) }))
+    }
 
-/// Everything below `folder` is on the disk. From here on it is noted what is synchronised.
-pub(super) fn begin(folder: &Path) -> io::Result<()> {
-    let disk = Disk::read(folder)?;
-    // SAFETY: there is no other simulated thread.
-    unsafe { *SYNCHRONISED_FILES.0.get() = Some((folder.to_owned(), disk)) };
-    Ok(())
+    pub(crate) fn descriptor(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+
+    /// Everything below `folder` is on the disk.
+    pub(crate) fn write_all(&self, folder: &Path) -> io::Result<()> {
+        let disk = Disk::read(folder)?;
+        // The root comes first.
+        write_node(self.descriptor(), disk.root, &disk);
+        let others = disk.nodes.keys().filter(|number| **number != disk.root);
+        others.for_each(|number| write_node(self.descriptor(), *number, &disk));
+        Ok(())
+    }
+}
+
+/// From here on it is noted what is synchronised.
+pub(super) fn begin(journal: i32, folder: &'static Path) {
+    let _ = JOURNAL.set((journal, folder));
 }
 
 /// Whether the process ends with a power cut.
 pub(super) fn is_noted() -> bool {
-    // SAFETY: only the running thread uses it.
-    unsafe { (*SYNCHRONISED_FILES.0.get()).is_some() }
+    JOURNAL.get().is_some()
 }
 
 /// An open file or folder is synchronised.
 pub(super) fn synchronise(file: i32) {
-    // SAFETY: only the running thread is here, and nothing below exchanges threads.
-    let Some((folder, disk)) = (unsafe { (*SYNCHRONISED_FILES.0.get()).as_mut() }) else {
+    let Some((journal, folder)) = JOURNAL.get() else {
         return;
     };
     let Ok(path) = fs::read_link(format!("/proc/self/fd/{file}")) else {
@@ -75,18 +100,19 @@ pub(super) fn synchronise(file: i32) {
     if path.starts_with(folder)
         && let Ok((number, mode, node)) = read_node(&path)
     {
-        disk.modes.insert(number, mode);
-        disk.nodes.insert(number, node);
+        let mut disk = Disk::default();
+        disk.add(number, mode, node);
+        write_node(*journal, number, &disk);
     }
 }
 
 /// The power is cut: replaces the files by what is found afterwards.
 pub(super) fn cut(random: &mut SeededRandom) {
-    // SAFETY: only the running thread is here, and nothing below exchanges threads.
-    let Some((folder, old)) = (unsafe { (*SYNCHRONISED_FILES.0.get()).take() }) else {
+    let Some((journal, folder)) = JOURNAL.get() else {
         return;
     };
-    let Ok(new) = Disk::read(&folder) else {
+    let old = fs::read(format!("/proc/self/fd/{journal}")).map(|bytes| Disk::from_journal(&bytes));
+    let (Ok(old), Ok(new)) = (old, Disk::read(folder)) else {
         return;
     };
     let mut found = FoundDisk {
@@ -97,10 +123,73 @@ pub(super) fn cut(random: &mut SeededRandom) {
         new,
         random,
     };
-    let _ = found.write(&folder);
+    let _ = found.write(folder);
+}
+
+/// An entry of the journal. The content of a file comes after it.
+#[derive(Debug, Serialize, Deserialize)]
+struct JournalEntry {
+    number: u64,
+    mode: u32,
+    /// Of a folder.
+    entries: Option<Entries>,
+    /// Of a file.
+    length: usize,
+    modified: Duration,
+}
+
+/// Adds a file or folder to a journal.
+fn write_node(journal: i32, number: u64, disk: &Disk) {
+    let (entries, content, modified) = match disk.nodes.get(&number) {
+        Some(Stored::Folder(entries)) => (Some(entries.clone()), &[][..], None),
+        Some(Stored::File { content, modified }) => (None, &content[..], Some(*modified)),
+        None => return,
+    };
+    let since_epoch = modified.and_then(|time| time.duration_since(SystemTime::UNIX_EPOCH).ok());
+    let entry = JournalEntry {
+        number,
+        mode: disk.modes.get(&number).copied().unwrap_or_default(),
+        entries,
+        length: content.len(),
+        modified: since_epoch.unwrap_or_default(),
+    };
+    if let Ok(mut bytes) = serde_json::to_vec(&entry) {
+        bytes.push(b'\n');
+        bytes.extend(content);
+        super::record(journal, &bytes);
+    }
 }
 
 impl Disk {
+    fn add(&mut self, number: u64, mode: u32, node: Stored) {
+        self.modes.insert(number, mode);
+        self.nodes.insert(number, node);
+    }
+
+    /// What a journal has: the last state of each node. The root is its first one.
+    fn from_journal(mut bytes: &[u8]) -> Self {
+        let mut disk = Self::default();
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let Ok(entry) = serde_json::from_slice::<JournalEntry>(&bytes[..end]) else {
+                break;
+            };
+            let (content, rest) = bytes[end + 1..].split_at(entry.length);
+            bytes = rest;
+            if disk.nodes.is_empty() {
+                disk.root = entry.number;
+            }
+            let node = match entry.entries {
+                Some(entries) => Stored::Folder(entries),
+                None => Stored::File {
+                    content: content.to_vec(),
+                    modified: SystemTime::UNIX_EPOCH + entry.modified,
+                },
+            };
+            disk.add(entry.number, entry.mode, node);
+        }
+        disk
+    }
+
     fn read(folder: &Path) -> io::Result<Self> {
         let mut disk = Self {
             root: fs::symlink_metadata(folder)?.ino(),
@@ -112,14 +201,13 @@ impl Disk {
             if let Stored::Folder(entries) = &node {
                 open.extend(entries.keys().map(|name| path.join(name)));
             }
-            disk.modes.insert(number, mode);
-            disk.nodes.insert(number, node);
+            disk.add(number, mode, node);
         }
         Ok(disk)
     }
 
     /// The folder and name of each entry.
-    fn homes(&self) -> BTreeMap<u64, (u64, OsString)> {
+    fn homes(&self) -> BTreeMap<u64, (u64, String)> {
         let folders = self.nodes.iter().filter_map(|(number, node)| match node {
             Stored::Folder(entries) => Some((*number, entries)),
             Stored::File { .. } => None,
@@ -148,7 +236,8 @@ fn read_node(path: &Path) -> io::Result<(u64, u32, Stored)> {
         let mut entries = Entries::new();
         for entry in fs::read_dir(path)? {
             let entry = entry?;
-            entries.insert(entry.file_name(), fs::symlink_metadata(entry.path())?.ino());
+            let name = entry.file_name().to_string_lossy().into_owned();
+            entries.insert(name, fs::symlink_metadata(entry.path())?.ino());
         }
         Stored::Folder(entries)
     } else {
@@ -165,7 +254,7 @@ struct FoundDisk<'a> {
     old: Disk,
     new: Disk,
     /// Where each entry was last.
-    homes: BTreeMap<u64, (u64, OsString)>,
+    homes: BTreeMap<u64, (u64, String)>,
     /// What has an entry on the disk.
     old_entries: BTreeSet<u64>,
     /// Whether the last change of an entry is on the disk.

@@ -88,6 +88,8 @@ pub(super) struct Scheduler {
     exchange: u64,
     pub(super) kill: Option<PlannedKill>,
     pub(super) effects: u64,
+    /// The kill is counted from the removal of a file: after so many others, and the number of effects from there.
+    pub(super) kill_since_removal: Option<(u64, u64)>,
     pub(super) full_disk: Option<(u64, u64)>,
     pub(super) filled_at: Option<u64>,
     pub(super) peer: Option<PeerProcess>,
@@ -138,6 +140,7 @@ pub(super) fn begin(seed: u64, now: u64, kill: Option<PlannedKill>) {
         exchange,
         kill,
         effects: 0,
+        kill_since_removal: None,
         full_disk: None,
         filled_at: None,
         peer: None,
@@ -283,6 +286,22 @@ fn exchange(current: usize) {
 }
 
 impl Scheduler {
+    /// A file was removed.
+    pub(super) fn note_removal(&mut self) {
+        match self.kill_since_removal.take() {
+            Some((0, after)) => self.kill_after(after),
+            Some((others, after)) => self.kill_since_removal = Some((others - 1, after)),
+            None => {}
+        }
+    }
+
+    /// Kills the process after so many effects from now, if it is to be killed.
+    pub(super) fn kill_after(&mut self, effects: u64) {
+        if let Some(kill) = &mut self.kill {
+            kill.after = self.effects + effects;
+        }
+    }
+
     /// The time, without looking at the clock.
     pub(super) const fn time(&self) -> u64 {
         self.now
@@ -351,6 +370,9 @@ impl Scheduler {
     fn hand_over(&mut self, next: Option<u64>) {
         if let Some(peer) = self.peer {
             self.now = self.now.max(peer.hand_over(self.now, next));
+            if peer.is_cut() {
+                end_process(Ending::Killed);
+            }
         }
     }
 

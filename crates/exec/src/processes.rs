@@ -1,16 +1,18 @@
-//! Processes as the engine sees them.
+//! The port to processes: those of this system, or simulated ones.
 
 use std::fmt::{self, Debug};
 use std::io;
 
-use codex_exec::{
-    ExitStatus, Launch, Launcher, OutputChunk, Process, ProcessOutput, SpawnError, SpawnedProcess,
-    StandardInput,
-};
 use codex_sandbox::EnforcementLevels;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
+
+use crate::input::StandardInput;
+use crate::launch::{Launch, Launcher, SpawnError};
+use crate::output::{OutputChunk, ProcessOutput};
+use crate::process::{Process, SpawnedProcess};
+use crate::status::ExitStatus;
 
 /// Starts commands.
 pub trait Processes: Debug + Send + Sync {
