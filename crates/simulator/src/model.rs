@@ -326,7 +326,8 @@ fn call(random: &mut SeededRandom, unique: &str, tools: &Value, steps: &mut Vec<
         arguments.truncate(arguments.len() / 2);
     }
     // Models repeat ids now and then.
-    let id = if random.chance(1, 24) {
+    let purpose = xxhash_rust::xxh3::xxh3_64(unique.as_bytes());
+    let id = if SeededRandom::for_purpose(purpose, 1).chance(1, 24) {
         "call-again".to_owned()
     } else {
         format!("call-{unique}")

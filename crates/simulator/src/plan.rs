@@ -448,12 +448,14 @@ fn show_releases(
             (action.phase, action.client) == (phase, client) && action.at <= shown
         };
         actions.retain(|action| !is_before(action) || action.kind == ActionKind::StartThread);
-        let resumed = [
+        // A thread without a turn cannot be resumed, and one that is not loaded begins none.
+        let shows = [
             (at, ActionKind::ResumeThread),
             (at + 10, ActionKind::StartTurn),
+            (at + 15, ActionKind::ResumeThread),
             (shown, sign),
         ];
-        for (at, kind) in resumed {
+        for (at, kind) in shows {
             actions.push(Action {
                 phase,
                 at,

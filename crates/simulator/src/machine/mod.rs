@@ -26,6 +26,7 @@ pub(crate) use peer::{PeerProcess, SharedTurn};
 pub(crate) use power::DiskJournal;
 pub(crate) use random::SeededRandom;
 pub(crate) use scheduler::Ending;
+pub(crate) use system_call::append as record;
 
 /// How a simulated process runs.
 #[derive(Clone, Copy, Debug)]
@@ -108,18 +109,4 @@ pub(crate) fn end(ending: Ending) -> ! {
 #[must_use]
 pub(crate) fn now() -> u64 {
     scheduler::with_scheduler(|scheduler| scheduler.time())
-}
-
-/// Appends to a file that is no part of the simulation.
-pub(crate) fn record(file: i32, bytes: &[u8]) {
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let arguments = [file as usize, rest.as_ptr() as usize, rest.len(), 0, 0, 0];
-        // SAFETY: the kernel only reads the bytes.
-        let written = unsafe { system_call::system_call(libc::SYS_write, arguments) };
-        let Ok(written) = usize::try_from(written) else {
-            return;
-        };
-        rest = &rest[written..];
-    }
 }

@@ -19,6 +19,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use super::random::SeededRandom;
+use super::system_call::append;
 
 /// What a disk writes as a whole.
 const SECTOR: usize = 512;
@@ -156,7 +157,7 @@ fn write_node(journal: i32, number: u64, disk: &Disk) {
     if let Ok(mut bytes) = serde_json::to_vec(&entry) {
         bytes.push(b'\n');
         bytes.extend(content);
-        super::record(journal, &bytes);
+        append(journal, &bytes);
     }
 }
 

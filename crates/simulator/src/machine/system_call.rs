@@ -57,3 +57,17 @@ pub(super) fn set_errno(error: i32) {
     // SAFETY: the address is that of the thread's own variable.
     unsafe { *libc::__errno_location() = error }
 }
+
+/// Appends to a file that is no part of the simulation.
+pub(crate) fn append(file: i32, bytes: &[u8]) {
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        let arguments = [file as usize, rest.as_ptr() as usize, rest.len(), 0, 0, 0];
+        // SAFETY: the kernel only reads the bytes.
+        let written = unsafe { system_call(libc::SYS_write, arguments) };
+        let Ok(written) = usize::try_from(written) else {
+            return;
+        };
+        rest = &rest[written..];
+    }
+}

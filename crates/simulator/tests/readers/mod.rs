@@ -10,10 +10,10 @@ use codex_json_rpc::Peer;
 use codex_transport::{InputLine, Limits, MessageHandler, Service};
 
 /// Reads something.
-pub(crate) type Reader = fn(&[u8]);
+pub(crate) type InputReader = fn(&[u8]);
 
 /// All readers, by the name of the folder with their corpus.
-pub(crate) const READERS: [(&str, Reader); 11] = [
+pub(crate) const READERS: [(&str, InputReader); 11] = [
     ("client_messages", client_messages),
     ("event_streams", event_streams),
     ("exec_server_requests", exec_server_requests),
