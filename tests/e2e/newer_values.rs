@@ -123,7 +123,7 @@ async fn request_failure_cause_follows_the_client_release() {
     let forbidden = json!({ "error": { "message": "no", "code": "cyber_policy" } });
     for (status, body, is_newer, expected) in [
         (404, &unknown, true, json!("modelNotFound")),
-        (404, &unknown, false, json!("other")),
+        (404, &unknown, false, json!("badRequest")),
         (400, &refused, true, json!("badRequest")),
         (400, &refused, false, json!("badRequest")),
         (401, &refused, true, json!("unauthorized")),

@@ -252,7 +252,7 @@ async fn cause_of_an_error_is_one_that_the_release_knows() {
         (
             404,
             "model_not_found",
-            ["other", "other", "modelNotFound", "modelNotFound"],
+            ["badRequest", "badRequest", "modelNotFound", "modelNotFound"],
         ),
         (400, "bio_policy", ["other", "other", "other", "bioPolicy"]),
     ] {

@@ -16,6 +16,7 @@ use serde_json::Value;
 use crate::error::{ModelError, StatusLine, UnexpectedStatus};
 use crate::rate_limits::text;
 use crate::server_words::words_of;
+use crate::unknown_model::is_unknown_model;
 use crate::usage_limit::{UsageLimit, UsageLimitBody};
 use crate::window_error::window_error;
 
@@ -56,7 +57,9 @@ impl ErrorReply<'_> {
             400 if text.contains(INVALID_IMAGE) => ModelError::InvalidImage,
             400 if code == Some("cyber_policy") => ModelError::SecurityPolicy(self.shown(&text)),
             400 if code == Some("bio_policy") => ModelError::BiologyPolicy(self.shown(&text)),
-            404 if code == Some("model_not_found") => ModelError::UnknownModel(self.shown(&text)),
+            400 | 404 if is_unknown_model(&error, &words_of(&text).unwrap_or_default()) => {
+                ModelError::UnknownModel(self.shown(&text))
+            }
             400 => ModelError::InvalidRequest(self.shown(&text)),
             429 => self.too_many(&text, &error, now),
             500 => ModelError::ServerFailed {
@@ -133,11 +136,20 @@ impl ErrorReply<'_> {
     }
 }
 
+/// The headers that servers and gateways put their id of a request into.
+const REQUEST_IDS: [&str; 6] = [
+    "x-request-id",
+    "x-oai-request-id",
+    "x-litellm-call-id",
+    "apim-request-id",
+    "x-amzn-requestid",
+    "request-id",
+];
+
 /// The server's id of a request.
 pub(crate) fn request_id(headers: &HeaderMap) -> Option<String> {
-    text(headers, "x-request-id")
-        .or_else(|| text(headers, "x-oai-request-id"))
-        .map(str::to_owned)
+    let mut ids = REQUEST_IDS.iter().filter_map(|name| text(headers, name));
+    ids.next().map(str::to_owned)
 }
 
 fn auth_error_code(headers: &HeaderMap) -> Option<String> {
@@ -311,6 +323,16 @@ mod tests {
             CodexErrorInfo::HttpConnectionFailed {
                 http_status_code: Some(404),
             },
+            false,
+        );
+        check(
+            reply(
+                400,
+                &[("x-litellm-call-id", "r3")],
+                r#"{"error":{"message":"Invalid model name passed in model=x.","code":"400"}}"#,
+            ),
+            "Invalid model name passed in model=x. (status 400 Bad Request, request id: r3)",
+            CodexErrorInfo::ModelNotFound,
             false,
         );
         let long = "é".repeat(600);

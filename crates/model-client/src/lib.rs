@@ -32,6 +32,7 @@ mod server_words;
 mod stream;
 mod thread_connection;
 mod tool_spec;
+mod unknown_model;
 mod unreachable;
 mod usage_limit;
 mod websocket;

@@ -32,11 +32,7 @@ fn message_in(value: &Value, depth: usize) -> Option<String> {
     }
     match value {
         Value::String(text) => {
-            // Proxies put the body of the server behind them into a text.
-            let inner = serde_json::from_str::<Value>(text)
-                .ok()
-                .filter(Value::is_object)
-                .and_then(|value| message_in(&value, depth + 1));
+            let inner = with_inner_words(text, depth);
             inner.or_else(|| (!text.trim().is_empty()).then(|| text.clone()))
         }
         Value::Array(all) => {
@@ -67,6 +63,24 @@ fn message_in(value: &Value, depth: usize) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Proxies put the body of the server behind them into a text of their own: its words stand in its place.
+fn with_inner_words(text: &str, depth: usize) -> Option<String> {
+    let mut starts = text.match_indices('{').take(MAX_DEPTH);
+    starts.find_map(|(start, _)| {
+        let rest = &text[start..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<Value>();
+        let body = values.next()?.ok().filter(Value::is_object)?;
+        let words = message_in(&body, depth + 1)?;
+        let end = &rest[values.byte_offset()..];
+        Some(format!("{}{words}{end}", &text[..start]))
+    })
+}
+
+/// A sentence of a server with what is JSON in it in words.
+pub(crate) fn sentence(text: &str) -> String {
+    with_inner_words(text, 0).unwrap_or_else(|| text.to_owned())
 }
 
 /// The title of a page, which proxies send.
@@ -101,6 +115,11 @@ mod tests {
                 r#"{"error":{"message":"{\"error\":{\"message\":\"no\"}}"}}"#,
                 "no",
             ),
+            (
+                r#"{"error":{"message":"Proxy - {\"error\": {\"message\": \"no\", \"code\": 7}}. Model=x"}}"#,
+                "Proxy - no. Model=x",
+            ),
+            (r#"{"error":"use {name} {x: 1}"}"#, "use {name} {x: 1}"),
             (
                 r#"{"error":{"message":"","code":"c"},"message":"no"}"#,
                 "no",

@@ -59,12 +59,14 @@ impl fmt::Display for AnswerCut {
                  llama.cpp: `--predict`, vLLM: `max_model_len`)."
             ),
             Self::ContentFilter => write!(formatter, "{CONTENT_FILTER}. What came is kept."),
-            Self::Other(reason) => {
-                write!(
-                    formatter,
-                    "The server cut the answer ({reason}). What came is kept."
-                )
-            }
+            Self::Other(reason) if reason == "unknown" => write!(
+                formatter,
+                "The server cut the answer and does not say why; it may be its limit on output tokens. What came is kept."
+            ),
+            Self::Other(reason) => write!(
+                formatter,
+                "The server cut the answer ({reason}). What came is kept."
+            ),
         }
     }
 }

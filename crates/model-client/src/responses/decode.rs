@@ -166,6 +166,10 @@ impl ResponsesDecoder {
 impl DecodeEvents for ResponsesDecoder {
     fn event(&mut self, data: &str, events: &mut Events) -> Result<DecodeFlow, ModelError> {
         let Ok(envelope) = serde_json::from_str::<EventEnvelope<'_>>(data) else {
+            // Proxies report a failure behind them without a type.
+            if let Ok(FailedResponse { error: Some(error) }) = serde_json::from_str(data) {
+                return Err(error.into());
+            }
             tracing::debug!("skipping an event that cannot be read");
             return Ok(DecodeFlow::Continue);
         };
@@ -496,6 +500,8 @@ mod tests {
             failed(json!({"message": "why"})),
             ModelError::reported("why"),
         );
+        let untyped = json!({"error": {"message": "why", "code": "500"}});
+        check_error(untyped, ModelError::reported("why"));
         let unread = || ModelError::reported("response.failed event received");
         check_error(failed(Value::Null), unread());
         check_error(failed(json!("x")), ModelError::reported("x"));

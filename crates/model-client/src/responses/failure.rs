@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::error::ModelError;
 use crate::retry::wait_in_text;
+use crate::server_words::sentence;
 use crate::window_error::window_error;
 
 /// An error in the format of both protocols. Servers do not agree on the types of its members.
@@ -19,7 +20,7 @@ impl From<ResponseFailure> for ModelError {
         if let Some(error) = window_error(&error, said.unwrap_or_default()) {
             return error;
         }
-        let message = said.filter(|said| !said.is_empty()).map(str::to_owned);
+        let message = said.filter(|said| !said.is_empty()).map(sentence);
         match error["code"].as_str().unwrap_or_default() {
             "insufficient_quota" => Self::QuotaExceeded,
             "usage_not_included" => Self::UsageNotIncluded,

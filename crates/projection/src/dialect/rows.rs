@@ -157,7 +157,7 @@ behaviours! {
     }
     /// `codexErrorInfo` of a turn that a limit ended, of an unknown model, of too many requests, of missing capacity
     has_all_error_causes: bool {
-        false, "`other`";
+        false, "`other`, of an unknown model `badRequest`";
         "0.169": true, "`sessionBudgetExceeded`, `modelNotFound`, `rateLimitExceeded`, `flexUnavailable` or `policyCapacityUnavailable`";
     }
     /// `codexErrorInfo` of a request that the provider's rules on biology forbid

@@ -28,9 +28,10 @@ impl KnownCauses {
         }
     }
 
-    /// The error with `other` as its cause, if the cause is not among these.
+    /// The error with another cause, if its own is not among these: an unknown model is a bad request, the rest `other`.
     pub(crate) fn older(self, error: &TurnError) -> Option<TurnError> {
-        let is_known = match error.codex_error_info.as_ref()? {
+        let cause = error.codex_error_info.as_ref()?;
+        let is_known = match cause {
             CodexErrorInfo::SessionBudgetExceeded
             | CodexErrorInfo::ModelNotFound
             | CodexErrorInfo::RateLimitExceeded
@@ -40,8 +41,12 @@ impl KnownCauses {
             CodexErrorInfo::BioPolicy => self.has_bio_policy,
             _ => true,
         };
+        let older = match cause {
+            CodexErrorInfo::ModelNotFound => CodexErrorInfo::BadRequest,
+            _ => CodexErrorInfo::Other,
+        };
         (!is_known).then(|| TurnError {
-            codex_error_info: Some(CodexErrorInfo::Other),
+            codex_error_info: Some(older),
             ..error.clone()
         })
     }
