@@ -126,6 +126,8 @@ async fn local_servers_are_asked_without_a_key() {
     for (provider, answer) in [
         ("ollama", "Responses.\n"),
         ("lmstudio", "Responses.\n"),
+        ("llamacpp", "Responses.\n"),
+        ("vllm", "Responses.\n"),
         ("plain", "Responses.\n"),
         ("older", "Chat.\n"),
     ] {

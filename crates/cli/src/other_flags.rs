@@ -8,14 +8,14 @@ use clap::Args;
 use crate::settings_flags::SettingsFlags;
 
 /// Local servers of models that need no configuration.
-const LOCAL_PROVIDERS: [&str; 2] = ["ollama", "lmstudio"];
+const LOCAL_PROVIDERS: [&str; 4] = ["ollama", "lmstudio", "llamacpp", "vllm"];
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct OtherFlags {
     /// Use a model on this machine; the same as `-c model_provider=ollama`.
     #[arg(long, global = true)]
     oss: bool,
-    /// With --oss: `ollama` or `lmstudio`.
+    /// With --oss: `ollama`, `lmstudio`, `llamacpp` or `vllm`.
     #[arg(long, global = true, value_name = "NAME")]
     local_provider: Option<String>,
     /// Trust the folder for this run, so that its own settings apply.
@@ -67,7 +67,8 @@ impl OtherFlags {
             && !LOCAL_PROVIDERS.contains(&name.as_str())
         {
             bail!(
-                "--local-provider takes ollama or lmstudio; for `{name}` use -c model_provider={name}"
+                "--local-provider takes {}; for `{name}` use -c model_provider={name}",
+                LOCAL_PROVIDERS.join(", ")
             );
         }
         Ok(())

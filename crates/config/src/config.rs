@@ -40,6 +40,7 @@ pub use model::{ModelCatalog, ModelSettings};
 pub use permissions::ConfiguredPermissions;
 pub use plugins::PluginSettings;
 pub use policy::PolicySettings;
+pub use provider::is_unconfigured_server;
 pub use request::{LoadRequest, RequestParams};
 pub use secrets::SecretSettings;
 pub use services::{AccountSettings, RealtimeConfig, StorageSettings, TelemetrySettings};

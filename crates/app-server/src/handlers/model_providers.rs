@@ -7,6 +7,7 @@ use codex_app_server_protocol::v2::{
     ModelProviderListResponse, ModelProviderSummary, ProviderSettings, ProviderSettingsPatch,
 };
 
+use codex_config::is_unconfigured_server;
 use codex_protocol::{Provider, Update};
 use serde_json::{Value, json};
 
@@ -27,8 +28,7 @@ pub(super) async fn list(
         let others = [selected.as_str(), OPENAI];
         let mut data = Vec::new();
         for (id, provider) in &config.providers {
-            // The other built-in providers are servers on this machine, which may not run.
-            let is_shown = others.contains(&id.as_str()) || !is_built_in(id);
+            let is_shown = others.contains(&id.as_str()) || !is_unconfigured_server(provider);
             if is_shown {
                 data.push(summary(id, provider));
             }

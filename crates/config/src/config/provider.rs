@@ -51,6 +51,9 @@ fn base_url(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
+/// The name of the built-in providers on this machine.
+const LOCAL_NAME: &str = "gpt-oss";
+
 /// All providers by id.
 pub(super) fn providers(
     file: &ConfigFile,
@@ -74,6 +77,10 @@ pub(super) fn providers(
              be overridden; give yours another id.",
             reserved.join(", "),
         )));
+    }
+    // People may have given these names to providers of their own.
+    for (id, port) in [("llamacpp", 8080), ("vllm", 8000)] {
+        providers.insert(id.to_owned(), local(env, port));
     }
     let own = file.model_providers.iter();
     providers.extend(own.map(|(id, provider)| (id.clone(), configured(id, provider))));
@@ -109,7 +116,13 @@ fn local(env: &Environment, default_port: u16) -> Provider {
     let port: u16 = port.unwrap_or(default_port);
     let url = env.variables.oss_base_url.as_deref().and_then(base_url);
     let url = url.unwrap_or_else(|| format!("http://localhost:{port}/v1"));
-    Provider::new("gpt-oss", Some(url))
+    Provider::new(LOCAL_NAME, Some(url))
+}
+
+/// Whether a provider is a server on this machine that nobody has configured, and that may not run.
+#[must_use]
+pub fn is_unconfigured_server(provider: &Provider) -> bool {
+    provider.name == LOCAL_NAME
 }
 
 #[cfg(test)]
@@ -145,6 +158,15 @@ mod tests {
             url("", &env, "ollama"),
             (some("http://localhost:11434/v1"), 0)
         );
+        assert_eq!(
+            url("", &env, "llamacpp"),
+            (some("http://localhost:8080/v1"), 0)
+        );
+        let own = "[model_providers.vllm]\nbase_url = 'http://mine/v1'";
+        assert_eq!(url(own, &env, "vllm"), (some("http://mine/v1"), 0));
+        let (providers, _) = all(own, &env);
+        assert!(is_unconfigured_server(&providers["llamacpp"]));
+        assert!(!is_unconfigured_server(&providers["vllm"]));
         env.variables.openai_base_url = some("http://e/v1/");
         env.variables.oss_port = some("99");
         assert_eq!(url("", &env, "openai"), (some("http://e/v1"), 1));
