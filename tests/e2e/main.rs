@@ -217,6 +217,8 @@ mod queue_handover;
 #[cfg(target_os = "linux")]
 mod readme;
 #[cfg(target_os = "linux")]
+mod real_servers;
+#[cfg(target_os = "linux")]
 mod realtime;
 #[cfg(target_os = "linux")]
 mod redirects;
