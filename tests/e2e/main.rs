@@ -200,6 +200,8 @@ mod plugin_folders;
 mod plugin_repositories;
 mod plugins;
 #[cfg(target_os = "linux")]
+mod prefix_breaks;
+#[cfg(target_os = "linux")]
 mod private_files;
 #[cfg(target_os = "linux")]
 mod project_settings;

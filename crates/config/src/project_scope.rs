@@ -341,6 +341,7 @@ mod tests {
         "project_doc_follow_changes",
         "project_doc_max_bytes",
         "project_root_markers",
+        "prompt_cache_notices",
         "realtime",
         "review_model",
         "sandbox_mode",

@@ -83,7 +83,8 @@ pub struct ConfigFile {
     pub model_fallbacks: Option<Vec<String>>,
     /// The model that reviews changes. Default: `model`.
     pub review_model: Option<String>,
-    /// Which entry of `model_providers`, or which built-in provider, answers: `openai`, `ollama` or `lmstudio`.
+    /// Which entry of `model_providers`, or which built-in provider, answers: `openai`, `ollama`, `lmstudio`,
+    /// `llamacpp` or `vllm`.
     /// Default: `openai`.
     pub model_provider: Option<String>,
     /// Model providers by id.
@@ -92,7 +93,7 @@ pub struct ConfigFile {
     pub openai_base_url: Option<String>,
     /// The address of the account service. Default: `https://chatgpt.com/backend-api/`.
     pub chatgpt_base_url: Option<String>,
-    /// The local provider that `--oss` uses: `ollama` or `lmstudio`.
+    /// The local provider that `--oss` uses: `ollama`, `lmstudio`, `llamacpp` or `vllm`.
     pub oss_provider: Option<String>,
     /// How much the model thinks before it answers. Default: what the catalogue says about the model.
     pub model_reasoning_effort: Option<ReasoningEffort>,
@@ -149,6 +150,10 @@ pub struct ConfigFile {
     /// Whether the model is told when AGENTS.md files change in mid-session. Default: true.
     #[schemars(extend("x-since" = "own"))]
     pub project_doc_follow_changes: Option<bool>,
+    /// Whether you are told when a request does not begin like the one before it, why, and how many tokens the server reads
+    /// again. Default: false.
+    #[schemars(extend("x-since" = "own"))]
+    pub prompt_cache_notices: Option<bool>,
     /// Names of files and folders that mark the root of a project. Default: `[".git"]`.
     pub project_root_markers: Option<Vec<String>>,
     /// The trailer that the model adds to messages of commits; an empty text adds none.

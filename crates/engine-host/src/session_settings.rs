@@ -206,6 +206,7 @@ fn apply_model(session: &mut SessionConfig, model: ModelSettings, preset: Option
         plan_mode_reasoning_effort: _,
         reasoning_summary,
         force_reasoning_summaries,
+        prompt_cache_notices,
         verbosity,
         context_window,
         auto_compact_token_limit,
@@ -229,6 +230,7 @@ fn apply_model(session: &mut SessionConfig, model: ModelSettings, preset: Option
     session.options.stream_max_retries = provider.stream_max_retries;
     session.options.verbosity = verbosity;
     session.options.reasoning_summaries = force_reasoning_summaries;
+    session.options.prompt_cache_notices = prompt_cache_notices;
     session.options.context_window = context_window;
     session.options.auto_compact_limit = auto_compact_token_limit;
     session.options.compaction = CompactionRules {

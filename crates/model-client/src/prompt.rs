@@ -158,15 +158,22 @@ impl Prompt {
     /// Whether the history begins with the items of another one, apart from their ids.
     #[must_use]
     pub fn starts_with(&self, other: &Self) -> bool {
-        if other.length > self.length {
-            return false;
-        }
-        let pairs = || self.blocks.iter().zip(&other.blocks);
-        let shared = pairs().take_while(|(own, other)| Arc::ptr_eq(own, other));
-        let shared = shared.count();
-        let own = items(&self.blocks[shared..]);
-        let other = items(&other.blocks[shared..]);
-        other.zip(own).all(|(other, own)| other.json == own.json)
+        other.length <= self.length && self.common_length(other) == other.length
+    }
+
+    /// The number of items with which both histories begin, apart from their ids.
+    #[must_use]
+    pub fn common_length(&self, other: &Self) -> usize {
+        let pairs = self.blocks.iter().zip(&other.blocks);
+        let shared = pairs.take_while(|(own, other)| Arc::ptr_eq(own, other));
+        let shared = shared.map(|(own, _)| own.items.len());
+        let (blocks, length) = shared.fold((0, 0), |(count, sum), items| (count + 1, sum + items));
+        let own = items(&self.blocks[blocks..]);
+        let other = items(&other.blocks[blocks..]);
+        let equal = own
+            .zip(other)
+            .take_while(|(own, other)| own.json == other.json);
+        length + equal.count()
     }
 }
 
@@ -249,6 +256,9 @@ mod tests {
         assert!(whole.starts_with(&other));
         other.push(&message(1, 1));
         assert!(!whole.starts_with(&other) && !other.starts_with(&whole));
+        assert_eq!(whole.common_length(&other), 150);
+        assert_eq!(other.common_length(&whole), 150);
+        assert_eq!(whole.common_length(&Prompt::default()), 0);
     }
 
     #[test]

@@ -191,6 +191,7 @@ fn options_of_agent(options: &SessionOptions, turn: &TurnSettings, depth: i32) -
         replay_events: _,
         show_raw_reasoning,
         reasoning_summaries,
+        prompt_cache_notices,
         hook_warnings: _,
         serves_queue: _,
     } = options;
@@ -250,6 +251,7 @@ fn options_of_agent(options: &SessionOptions, turn: &TurnSettings, depth: i32) -
         replay_events: false,
         show_raw_reasoning: *show_raw_reasoning,
         reasoning_summaries: *reasoning_summaries,
+        prompt_cache_notices: *prompt_cache_notices,
         hook_warnings: Vec::new(),
         serves_queue: false,
     };
@@ -376,6 +378,7 @@ fn options_of_hidden_thread(options: &SessionOptions, hidden: HiddenThread) -> S
         replay_events: _,
         show_raw_reasoning: _,
         reasoning_summaries: _,
+        prompt_cache_notices: _,
         hook_warnings: _,
         serves_queue: _,
     } = options;
@@ -433,6 +436,7 @@ fn options_of_hidden_thread(options: &SessionOptions, hidden: HiddenThread) -> S
         replay_events: true,
         show_raw_reasoning: false,
         reasoning_summaries: false,
+        prompt_cache_notices: false,
         hook_warnings: Vec::new(),
         serves_queue: false,
     }
@@ -557,6 +561,7 @@ fn options_of_replay(options: SessionOptions) -> SessionOptions {
         replay_events: _,
         show_raw_reasoning,
         reasoning_summaries,
+        prompt_cache_notices,
         hook_warnings,
         serves_queue,
     } = options;
@@ -604,6 +609,7 @@ fn options_of_replay(options: SessionOptions) -> SessionOptions {
         replay_events: false,
         show_raw_reasoning,
         reasoning_summaries,
+        prompt_cache_notices,
         hook_warnings,
         serves_queue,
     }

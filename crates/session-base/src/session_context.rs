@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use crate::budget::ThreadBudget;
 use crate::config::SessionConfig;
 use crate::events::Emitter;
-use crate::history::ContextSnapshot;
+use crate::history::{ContextSnapshot, SentPrefix};
 use crate::ports::{Clock, Ids, Processes};
 
 /// The configuration, the ports and the emitter of a session. Fixed when the session starts.
@@ -41,6 +41,8 @@ pub struct SessionContext {
     pub models_told_of: Mutex<BTreeSet<String>>,
     /// What the last request of a turn had; none before the first one and after the history was replaced.
     pub last_request: Mutex<Option<ContextSnapshot>>,
+    /// What the server may have kept of the last request, if anybody is told where the next one does not begin like it.
+    pub sent_prefix: Mutex<Option<SentPrefix>>,
     /// What no compaction drops.
     pub pins: Mutex<Vec<ThreadPin>>,
     /// Work that nobody waits for. It ends with the session.

@@ -1,6 +1,6 @@
 //! The inputs of sessions in a bundle, and what else a replay does not do again.
 
-use codex_core::{HooksRun, SessionInput, TakenInput};
+use codex_core::{HooksRun, PrefixBreak, SessionInput, TakenInput};
 use codex_protocol::ResponseItem;
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +35,20 @@ pub const HOOKS_EVENT: &str = "session_hooks";
 pub struct RecordedHooks {
     pub thread_id: String,
     pub ran: HooksRun,
+}
+
+/// The name of the protocol events with requests that do not begin like the one before them.
+pub(crate) const PREFIX_EVENT: &str = "prompt_prefix_broken";
+
+/// A request that does not begin like the one before it.
+#[derive(Debug, Serialize)]
+pub(crate) struct RecordedPrefixBreak {
+    pub(crate) thread_id: String,
+    pub(crate) turn_id: String,
+    /// The sentence for people.
+    pub(crate) message: String,
+    #[serde(flatten)]
+    pub(crate) broken: PrefixBreak,
 }
 
 /// The name of the protocol events with records of commands that the user typed.

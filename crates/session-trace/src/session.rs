@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use codex_core::{
-    AgentResult, CellAnswer, HooksRun, ModelCall, Observer, SessionInput, TakenInput,
+    AgentResult, CellAnswer, HooksRun, ModelCall, Observer, PrefixBreak, SessionInput, TakenInput,
 };
 use codex_model_client::{AttemptObserver, Prompt};
 use codex_protocol::{Event as EngineEvent, EventMsg, ResponseItem};
@@ -19,8 +19,8 @@ use crate::compaction::{CompactionTrace, installed};
 use crate::history::{HISTORY_EVENT, UnreadHistory};
 use crate::inference::InferenceTrace;
 use crate::inputs::{
-    HOOKS_EVENT, INPUT_EVENT, RecordedHooks, RecordedInput, RecordedShellOutput, RecordedTaking,
-    SHELL_EVENT, TAKEN_EVENT,
+    HOOKS_EVENT, INPUT_EVENT, PREFIX_EVENT, RecordedHooks, RecordedInput, RecordedPrefixBreak,
+    RecordedShellOutput, RecordedTaking, SHELL_EVENT, TAKEN_EVENT,
 };
 use crate::payloads::{RecordedResult, SessionMetadata};
 use crate::process_state::SharedTraceState;
@@ -190,6 +190,16 @@ impl Observer for SessionTrace {
             ran: ran.clone(),
         };
         record_protocol_event(self.recorder(), HOOKS_EVENT, hooks);
+    }
+
+    fn prefix_broken(&self, turn: &str, broken: &PrefixBreak) {
+        let recorded = RecordedPrefixBreak {
+            thread_id: self.thread.id().as_str().to_owned(),
+            turn_id: turn.to_owned(),
+            message: broken.to_string(),
+            broken: broken.clone(),
+        };
+        record_protocol_event(self.recorder(), PREFIX_EVENT, recorded);
     }
 
     fn user_shell_ended(&self, record: &ResponseItem) {

@@ -195,6 +195,7 @@ fn options(cwd: &Path) -> SessionOptions {
         replay_events: false,
         show_raw_reasoning: true,
         reasoning_summaries: true,
+        prompt_cache_notices: true,
         hook_warnings: vec!["a hook is odd".to_owned()],
         serves_queue: true,
     }

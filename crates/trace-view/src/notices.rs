@@ -44,7 +44,13 @@ pub(crate) struct Notice {
 }
 
 /// Events that are shown and are no questions.
-const SHOWN_KINDS: [&str; 4] = ["session_input", "error", "warning", "hook_completed"];
+const SHOWN_KINDS: [&str; 5] = [
+    "session_input",
+    "error",
+    "warning",
+    "hook_completed",
+    "prompt_prefix_broken",
+];
 
 /// The notices of a bundle, in the order of its log. What cannot be read is left out.
 pub(crate) fn notices(bundle: &Path) -> Notices {

@@ -37,6 +37,8 @@ pub struct ModelSettings {
     pub reasoning_summary: Option<ReasoningSummary>,
     /// Requests reasoning summaries even if the catalogue says that the model has none.
     pub force_reasoning_summaries: bool,
+    /// Whether the user is told where a request does not begin like the one before it.
+    pub prompt_cache_notices: bool,
     /// The length of answers.
     pub verbosity: Option<Verbosity>,
     /// The size of the context window in tokens.
@@ -100,6 +102,7 @@ pub(super) fn resolve(
         plan_mode_reasoning_effort: file.plan_mode_reasoning_effort.clone(),
         reasoning_summary: file.model_reasoning_summary,
         force_reasoning_summaries: file.model_supports_reasoning_summaries == Some(true),
+        prompt_cache_notices: file.prompt_cache_notices.unwrap_or(false),
         verbosity: file.model_verbosity,
         context_window: file.model_context_window,
         auto_compact_token_limit: file.model_auto_compact_token_limit,

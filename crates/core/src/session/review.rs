@@ -97,6 +97,7 @@ impl SessionActor {
                 warned_of_startup_files: AtomicBool::default(),
                 models_told_of: Mutex::default(),
                 last_request: Mutex::default(),
+                sent_prefix: Mutex::default(),
                 pins: Mutex::default(),
                 background: Mutex::default(),
             }),

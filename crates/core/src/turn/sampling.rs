@@ -16,7 +16,7 @@ use super::outcome::{CompletedTurn, TurnError};
 use super::recording::RunningTurn;
 use super::response::ActiveResponse;
 use super::retry;
-use codex_session_base::history::ContextSnapshot;
+use codex_session_base::history::{ContextSnapshot, SentPrefix};
 use codex_session_base::ports::ModelCall;
 
 /// The result of a response.
@@ -93,6 +93,7 @@ impl RunningTurn<'_> {
         self.scope.budget.request(&self.scope.settings.model)?;
         let request = self.request(None);
         self.note_context(&request);
+        self.compare_prefix(&request);
         if let Some(reviews) = &self.scope.settings.reviews {
             reviews.requested(&request.input);
         }
@@ -261,6 +262,31 @@ impl RunningTurn<'_> {
             prompt: request.input.clone(),
             usage: self.conversation.usage.last().copied(),
         });
+    }
+
+    /// Tells where the request does not begin like the one before it, if anybody wants to know.
+    fn compare_prefix(&self, request: &ModelRequest) {
+        let session = &self.scope.session;
+        let tells = session.config.options.prompt_cache_notices;
+        let observer = session.emitter.observer();
+        if !tells && observer.is_none() {
+            return;
+        }
+        let sent = SentPrefix::new(request);
+        let mut last = session.sent_prefix.lock();
+        let usage = self.conversation.usage.last().copied();
+        let broken = (last.as_ref()).and_then(|before| sent.break_with(before, usage));
+        *last = Some(sent);
+        drop(last);
+        let Some(broken) = broken else { return };
+        if let Some(observer) = observer {
+            observer.prefix_broken(self.emitter.turn_id(), &broken);
+        }
+        if tells {
+            let message = broken.to_string();
+            self.emitter
+                .emit(EventMsg::Warning(WarningEvent { message }));
+        }
     }
 
     fn emit_retry(&self, repeat: u32, most: u32, error: ModelError) {

@@ -99,6 +99,8 @@ pub struct SessionOptions {
     pub show_raw_reasoning: bool,
     /// Whether to request reasoning summaries whatever is known about the model.
     pub reasoning_summaries: bool,
+    /// Whether clients are told where a request does not begin like the one before it.
+    pub prompt_cache_notices: bool,
     /// What is wrong with configured hooks, in sentences for the user.
     pub hook_warnings: Vec<String>,
     /// Whether the client speaks the queue protocol: more input of the user aborts the running task, a command begins
@@ -151,6 +153,7 @@ impl SessionOptions {
             replay_events: true,
             show_raw_reasoning: false,
             reasoning_summaries: false,
+            prompt_cache_notices: false,
             hook_warnings: Vec::new(),
             serves_queue: false,
         }

@@ -49,6 +49,29 @@ pub enum ContextPartKind {
     Images,
 }
 
+impl ContextPartKind {
+    /// The kind as words in a sentence.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Instructions => "instructions of the model",
+            Self::Tools => "tools",
+            Self::ProjectInstructions => "AGENTS.md",
+            Self::Skills => "skills",
+            Self::Memories => "memories",
+            Self::Settings => "settings and environment",
+            Self::Pins => "pinned text",
+            Self::Summaries => "summary of a compaction",
+            Self::UserMessages => "message of the user",
+            Self::AgentMessages => "answer",
+            Self::Reasoning => "reasoning",
+            Self::ToolCalls => "call of a tool",
+            Self::ToolOutputs => "output of a tool",
+            Self::Images => "image",
+        }
+    }
+}
+
 /// A part of the context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartUse {
@@ -152,12 +175,7 @@ impl ContextSnapshot {
         used.last_cached_tokens =
             usage.map(|usage| count(usage.cached_input_tokens).min(count(usage.input_tokens)));
         let estimated: usize = pieces[..sent].iter().map(|piece| piece.tokens).sum();
-        let factor = match used.last_input_tokens {
-            Some(told) if estimated > 0 => {
-                (told as f64 / estimated as f64).clamp(FACTORS.0, FACTORS.1)
-            }
-            _ => 1.0,
-        };
+        let factor = token_factor(usage, estimated);
         let mut cached = used.last_cached_tokens.unwrap_or(0);
         for (index, piece) in pieces.iter().enumerate() {
             let tokens = (piece.tokens as f64 * factor).round() as u64;
@@ -249,6 +267,16 @@ impl ContextSnapshot {
     }
 }
 
+/// By how much a server counts other than an estimate of the same request.
+pub(super) fn token_factor(usage: Option<TokenUsage>, estimated: usize) -> f64 {
+    match usage {
+        Some(usage) if usage.input_tokens > 0 && estimated > 0 => {
+            (usage.input_tokens as f64 / estimated as f64).clamp(FACTORS.0, FACTORS.1)
+        }
+        _ => 1.0,
+    }
+}
+
 fn image_bytes(output: &FunctionCallOutputBody) -> usize {
     let FunctionCallOutputBody::Content(parts) = output else {
         return 0;
@@ -270,6 +298,22 @@ pub(super) fn part_of_entry(kind: &EntryKind) -> ContextPartKind {
         EntryKind::Output(_) => ContextPartKind::ToolOutputs,
         EntryKind::Compaction => ContextPartKind::Summaries,
     }
+}
+
+/// The part that an item of the history belongs to by its first text.
+pub(super) fn part_of_item(item: PromptItem<'_>) -> ContextPartKind {
+    let item = item.read();
+    let Some(kind) = EntryKind::from_item(&item) else {
+        return ContextPartKind::Settings;
+    };
+    let ResponseItem::Message { content, .. } = &item else {
+        return part_of_entry(&kind);
+    };
+    let text = content.iter().find_map(|part| match part {
+        ContentItem::InputText { text } | ContentItem::OutputText { text } => Some(text),
+        ContentItem::InputImage { .. } => None,
+    });
+    text.map_or(ContextPartKind::Images, |text| part_of_text(&kind, text))
 }
 
 /// The part that a text of a message is.

@@ -6,6 +6,7 @@ mod clock;
 mod ids;
 mod model;
 mod observer;
+mod prefix_break;
 mod provider_model;
 mod session_input;
 
@@ -17,5 +18,6 @@ pub use observer::{
     AgentResult, CellAnswer, CellState, ModelCall, Observer, Observers, StartingHistory,
     StartingThread,
 };
+pub use prefix_break::{PrefixBreak, PrefixChange};
 pub use provider_model::ProviderModel;
 pub use session_input::{ObservedToolOutput, ObservedTurn, ObservedTurnInput, SessionInput};

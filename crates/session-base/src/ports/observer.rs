@@ -13,6 +13,7 @@ use codex_protocol::{
 };
 use serde_json::Value;
 
+use super::prefix_break::PrefixBreak;
 use super::session_input::SessionInput;
 use crate::config::{HooksRun, SessionConfig, TakenInput};
 
@@ -79,6 +80,9 @@ pub trait Observer: Debug + Send + Sync {
     fn model_asked(&self, _question: &ModelCall<'_>) -> Option<Arc<dyn AttemptObserver>> {
         None
     }
+
+    /// The next request does not begin like the one before it, so the server has to read again what it had been sent.
+    fn prefix_broken(&self, _turn: &str, _broken: &PrefixBreak) {}
 
     /// A call of the model is passed to its tool, or to none if there is no such tool.
     fn tool_dispatched(&self, _turn: &str, _call: &ResponseItem) {}

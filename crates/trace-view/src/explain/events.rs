@@ -1,4 +1,4 @@
-//! Hooks that did something, and limits and fallbacks of the model.
+//! Hooks that did something, limits and fallbacks of the model, and what its server had to read again.
 
 use std::path::Path;
 
@@ -30,6 +30,7 @@ pub(super) fn find(facts: &SessionFacts<'_>, bundle: &Path) -> Vec<Finding> {
             "warning",
             "stream_error",
             "model_reroute",
+            "prompt_prefix_broken",
         ];
         if !kinds.contains(&event_type.as_str()) {
             continue;
@@ -40,6 +41,7 @@ pub(super) fn find(facts: &SessionFacts<'_>, bundle: &Path) -> Vec<Finding> {
         let found = match event_type.as_str() {
             "hook_completed" => hook(&payload["run"]),
             "session_hooks" => changed_input(&payload["ran"]),
+            "prompt_prefix_broken" => read_again(&payload),
             _ => limit(event_type, &payload),
         };
         if let Some((kind, what, why)) = found {
@@ -89,6 +91,13 @@ fn changed_input(ran: &Value) -> Option<(FindingKind, String, String)> {
         short(&input.to_string(), 160)
     );
     Some((FindingKind::Hook, what, why))
+}
+
+/// A request that does not begin like the one before it.
+fn read_again(broken: &Value) -> Option<(FindingKind, String, String)> {
+    let message = broken["message"].as_str()?;
+    let what = format!("{} tokens", broken["lost_tokens"]);
+    Some((FindingKind::PromptCache, what, short(message, 200)))
 }
 
 fn limit(event_type: &str, payload: &Value) -> Option<(FindingKind, String, String)> {

@@ -30,6 +30,7 @@ pub enum FindingKind {
     Loop,
     Hook,
     Limit,
+    PromptCache,
 }
 
 impl FindingKind {
@@ -46,6 +47,7 @@ impl FindingKind {
             Self::Loop => "the same call again and again",
             Self::Hook => "hook",
             Self::Limit => "limit or fallback",
+            Self::PromptCache => "context read again",
         }
     }
 }

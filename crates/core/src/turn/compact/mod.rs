@@ -229,6 +229,8 @@ impl RunningTurn<'_> {
         }
         let replacement = items.iter().cloned();
         self.conversation.history.replace(replacement);
+        // What a compaction costs is no news.
+        *self.scope.session.sent_prefix.lock() = None;
         if let Some(last) = &mut *self.scope.session.last_request.lock() {
             last.prompt = self.conversation.history.as_it_is();
             last.usage = None;
