@@ -35,7 +35,9 @@ def tool(name):
 def build():
     # The counters are in a file from the begin: simulated processes end without a last word.
     flags = "-C instrument-coverage -C llvm-args=-runtime-counter-relocation"
-    environment = dict(os.environ, RUSTFLAGS=flags, CARGO_TARGET_DIR=str(TARGET))
+    # Build scripts and macros have counters too.
+    profile = str(TARGET / "build-%p.profraw")
+    environment = dict(os.environ, RUSTFLAGS=flags, CARGO_TARGET_DIR=str(TARGET), LLVM_PROFILE_FILE=profile)
     command = ["cargo", "build", "--quiet", "-p", "codex-simulator"]
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
     return TARGET / "debug/codex-simulator"

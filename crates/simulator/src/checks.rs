@@ -3,6 +3,7 @@
 mod commands;
 mod conversation;
 mod history;
+mod input;
 mod queue;
 mod stored;
 mod tools;
@@ -38,6 +39,7 @@ pub(crate) fn check(plan: &Plan, outcome: &SimulationOutcome) -> Vec<Problem> {
     if !plan.cuts_power && plan.full_disk.is_none() {
         queue::check(&outcome.entries, &mut problems);
     }
+    input::check(&outcome.entries, &mut problems);
     tools::check(plan, &outcome.entries, &mut problems);
     if outcome.failure.is_none() {
         stored::check(plan, &outcome.entries, &mut problems);

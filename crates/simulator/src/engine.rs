@@ -65,8 +65,9 @@ pub(crate) fn prepare_files(plan: &Plan) -> std::io::Result<()> {
     std::fs::create_dir_all(folder.join("work"))?;
     let policy = if plan.asks() { "untrusted" } else { "never" };
     let settings = "sandbox_mode = \"danger-full-access\"\nmodel = \"gpt-5.3-codex\"\nmodel_provider = \"simulated\"\n\
-         [features]\ngoals = true\ndefault_mode_request_user_input = true\n[model_providers.simulated]\nname = \"Simulated\"\n\
+         [features]\ngoals = true\nunified_exec = UNIFIED\ndefault_mode_request_user_input = true\n[model_providers.simulated]\nname = \"Simulated\"\n\
          base_url = \"http://127.0.0.1:9/v1\"\nwire_api = \"responses\"\nstream_max_retries = 2\n";
+    let settings = settings.replace("UNIFIED", &(!plan.has_plain_shell).to_string());
     let mut settings = format!("approval_policy = \"{policy}\"\n{settings}");
     let servers = if plan.has_mcp_servers { 2 } else { 0 };
     for number in 0..servers {

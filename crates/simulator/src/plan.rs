@@ -29,6 +29,9 @@ pub(crate) struct Plan {
     /// Whether two processes serve the home folder: each client uses one of them, and a kill ends one of them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_two_engines: bool,
+    /// Whether commands are run by the simpler tool, which waits for their end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_plain_shell: bool,
     /// Whether threads have MCP servers.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub has_mcp_servers: bool,
@@ -291,6 +294,7 @@ impl Plan {
             full_disk: None,
             cuts_power: false,
             has_two_engines: false,
+            has_plain_shell: SeededRandom::for_purpose(seed, 35).chance(1, 3),
             has_mcp_servers: SeededRandom::for_purpose(seed, 34).chance(1, 3),
             second_begins: Vec::new(),
         }

@@ -49,7 +49,9 @@ fn full_disks_lose_nothing_that_was_stored() {
 #[test]
 fn power_cuts_lose_nothing_that_was_synchronised() {
     if can_simulate() {
-        passes(&["--seeds", "60", "--jobs", "2", "--power-cut", "--no-shrink"]);
+        passes(&["--seeds", "50", "--jobs", "2", "--power-cut", "--no-shrink"]);
+        let both = ["--two-engines", "--power-cut", "--no-shrink"];
+        passes(&[&["--seeds", "20", "--jobs", "2"][..], &both].concat());
     }
 }
 
@@ -58,7 +60,7 @@ fn two_processes_share_a_home_folder() {
     if can_simulate() {
         passes(&[
             "--seeds",
-            "60",
+            "50",
             "--jobs",
             "2",
             "--two-engines",

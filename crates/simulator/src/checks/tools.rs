@@ -15,6 +15,8 @@ type LastEvents = BTreeMap<String, (String, u64)>;
 pub(super) fn check(plan: &Plan, entries: &[RecordEntry], problems: &mut Vec<Problem>) {
     let mut events = LastEvents::new();
     let mut slow_readers = BTreeSet::new();
+    // Turns that have ended a call which had no end of its own.
+    let mut ended_by_turn = BTreeSet::new();
     for entry in entries {
         let message = &entry.value;
         match entry.kind {
@@ -39,6 +41,20 @@ pub(super) fn check(plan: &Plan, entries: &[RecordEntry], problems: &mut Vec<Pro
                     && !slow_readers.contains(&entry.connection) =>
             {
                 ended(entry, &events, problems);
+                let (params, item) = (&message["params"], &message["params"]["item"]);
+                if item["type"] == "mcpToolCall" && item["status"] == "interrupted" {
+                    ended_by_turn.insert(params["turnId"].to_string());
+                }
+            }
+            RecordKind::Received if message["method"] == "turn/completed" => {
+                let turn = &message["params"]["turn"];
+                if turn["status"] == "completed" && ended_by_turn.contains(&turn["id"].to_string())
+                {
+                    problems.push(Problem {
+                        rule: "a call ends before its turn completes",
+                        details: turn["id"].to_string(),
+                    });
+                }
             }
             _ => {}
         }
