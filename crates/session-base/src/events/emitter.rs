@@ -330,8 +330,11 @@ impl Emitter {
         self.with_log(|log| log.path().to_owned())
     }
 
-    /// Does this once all lines so far are on the disk, if they can be written.
+    /// Does this once all lines so far are on the disk, if they can be written. Once the log has ended, they cannot.
     pub fn after_synchronising(&self, then: impl FnOnce() + Send + 'static) {
+        if self.log_path().is_none() {
+            return;
+        }
         let emitter = self.clone();
         tokio::spawn(async move {
             if emitter.synchronise().await.is_ok() {
