@@ -10,10 +10,11 @@ use codex_core::{
     AgentJobs, HostCall, HostToolError, HostTools, InstructionFiles, ReplayServices, ReplaySource,
     SessionConfig, SessionIdentity, SessionOptions, StartingHistory, StartingThread,
 };
-use codex_protocol::DynamicToolFunction;
+use codex_protocol::{DynamicToolFunction, SessionSource};
 use codex_thread_state::ThreadState;
 use futures::future::BoxFuture;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 /// The name of the protocol event with the settings.
@@ -43,8 +44,22 @@ pub struct SessionSettings {
     has_agent_jobs: bool,
     #[serde(flatten)]
     options: SessionOptions,
-    #[serde(flatten)]
+    #[serde(flatten, deserialize_with = "recorded_identity")]
     identity: SessionIdentity,
+}
+
+/// Older bundles do not say whether anybody can be asked: nobody could in a run of `exec`.
+fn recorded_identity<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<SessionIdentity, D::Error> {
+    let members = Map::deserialize(deserializer)?;
+    let is_older = !members.contains_key("is_unattended");
+    let identity: Result<SessionIdentity, _> = serde_json::from_value(Value::Object(members));
+    let mut identity = identity.map_err(D::Error::custom)?;
+    if is_older {
+        identity.is_unattended = identity.source == SessionSource::Exec;
+    }
+    Ok(identity)
 }
 
 /// How a recorded session runs again.
@@ -275,7 +290,8 @@ mod tests {
             has_agent_jobs,
             ..
         } = settings;
-        assert_eq!(identity.source, codex_protocol::SessionSource::Exec);
+        assert_eq!(identity.source, SessionSource::Exec);
+        assert!(identity.is_unattended);
         assert!(host_tools.unwrap().are_offered);
         assert!(has_agent_jobs);
         let agents = options.agents.unwrap();
