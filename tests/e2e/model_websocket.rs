@@ -380,8 +380,7 @@ async fn deaf_server() -> (String, tokio::task::JoinHandle<()>) {
 #[tokio::test]
 async fn a_server_that_stops_reading_fails_the_turn_in_time() {
     let (url, task) = deaf_server().await;
-    let limits = "stream_max_retries = 1\nstream_idle_timeout_ms = 200\n\
-                  websocket_connect_timeout_ms = 200";
+    let limits = "stream_max_retries = 1\nstream_idle_timeout_ms = 200";
     let home = home_of(&url, limits);
     let mut server = server(&home).await;
     let thread = server.start_thread().await;
