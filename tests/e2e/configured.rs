@@ -29,7 +29,7 @@ async fn turn_with(server: &mut AppServer, config: Value) -> (String, String) {
 
 #[test]
 fn settings_without_effect_are_named_where_users_look() {
-    let status = fs::read_to_string(repository().join("docs/status.md")).unwrap();
+    let status = fs::read_to_string(repository().join("docs/status/parts.md")).unwrap();
     let line = status
         .lines()
         .find_map(|line| line.strip_prefix("Settings that are accepted without effect: "))

@@ -613,7 +613,7 @@ fn every_method_is_paired_or_listed_as_unpaired() {
             .collect()
     };
     let methods = named(requests.unwrap());
-    let status = fs::read_to_string(repository().join("docs/status.md")).unwrap();
+    let status = fs::read_to_string(repository().join("docs/status/methods.md")).unwrap();
     let unsupported = status
         .lines()
         .filter(|line| line.contains("| not supported"));

@@ -185,7 +185,7 @@ fn named_methods(document: &str, heading: &str) -> BTreeSet<String> {
 #[tokio::test]
 async fn methods_missing_in_the_status_are_unsupported() {
     let all = named_methods("docs/methods.md", "## Requests of the client");
-    let works = named_methods("docs/status.md", "## Methods of the app-server");
+    let works = named_methods("docs/status/methods.md", "# Methods of the app-server");
     assert!(
         all.len() > 70 && works.len() > 60,
         "{} of {}",

@@ -1,6 +1,6 @@
 //! Settings that are accepted and validated but have no effect.
 
-/// The names of these settings in files. docs/status.md lists the same names.
+/// The names of these settings in files. docs/status/parts.md lists the same names.
 pub const WITHOUT_EFFECT: &[&str] = &[
     "allow_symlinked_codex_home",
     "analytics",

@@ -1,7 +1,7 @@
 //! Converts the configuration to settings of a session.
 //!
 //! The configuration is destructured without `..`, so a new setting must be used here or listed as having no effect
-//! ([`codex_config::WITHOUT_EFFECT`], repeated in docs/status.md).
+//! ([`codex_config::WITHOUT_EFFECT`], repeated in docs/status/parts.md).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

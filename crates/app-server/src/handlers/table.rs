@@ -415,7 +415,7 @@ mod tests {
 
     #[test]
     fn status_page_lists_unsupported_methods() {
-        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/status.md");
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/status/methods.md");
         let page = std::fs::read_to_string(page).unwrap();
         let rows = page.lines().filter(|line| line.contains("| not supported"));
         let mut listed: Vec<_> = rows
