@@ -26,7 +26,7 @@ pub enum GateDecision {
     Refuse(String),
 }
 
-/// Permission to carry an effect out. Nobody but the gate makes one.
+/// Permission to carry an effect out: what a decision of the gate runs, what somebody approved, or what a person typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permit {
     pub(crate) confinement: Confinement,
@@ -79,5 +79,12 @@ pub struct ApprovalRequest {
     pub offered: Vec<ReviewDecision>,
     /// What to store if it is approved for the whole session.
     pub keys: Vec<ApprovalKey>,
-    pub then: Permit,
+    pub(crate) then: Permit,
+}
+
+impl ApprovalRequest {
+    /// The permit, for whoever has the answer that approves: of a person, of a hook, or of a reviewer.
+    pub fn approved(self) -> Permit {
+        self.then
+    }
 }

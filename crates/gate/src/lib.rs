@@ -1,8 +1,8 @@
 //! Layer: engine. The gate: the one place that decides whether an effect happens, and how it is confined.
 //!
 //! [`decide`] and [`decide_retry`] are pure: they depend on the effect, the policy of the turn and what was approved before.
-//! Nobody else makes a [`Permit`], without which nothing is launched: see [`TurnPolicy::plan`]. Whoever uses this asks people and
-//! stores what they approve.
+//! A [`Permit`] comes from a decision to run, from [`ApprovalRequest::approved`], or from [`Permit::for_typed_command`], and tools
+//! launch nothing without one: see [`TurnPolicy::plan`]. Whoever uses this asks people and stores what they approve.
 //!
 //! Code map: `effect` (what is decided about), `command`, `patch` and `mcp` (the decisions), `decision` (their form),
 //! `restrictions` and `programs` (what a command line is), `guards` (arguments that make no sense), `turn_policy` and

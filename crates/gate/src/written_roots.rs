@@ -5,7 +5,8 @@
 
 use std::path::PathBuf;
 
-use codex_sandbox::{ConfinementPolicy, marked_folder};
+use codex_project_markers::marked_folder;
+use codex_sandbox::ConfinementPolicy;
 use codex_shell_command::{ProgramCheck, known_safe_parts};
 
 use super::decision::{Confinement, Permit};

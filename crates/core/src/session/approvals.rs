@@ -154,7 +154,9 @@ impl SessionActor {
             return;
         };
         match decision {
-            ReviewDecision::ApprovedForSession => self.approvals.approve(pending.request.keys),
+            ReviewDecision::ApprovedForSession => {
+                self.approvals.approve(pending.request.keys.clone());
+            }
             ReviewDecision::ApprovedExecpolicyAmendment {
                 proposed_execpolicy_amendment,
             } => {
@@ -162,7 +164,7 @@ impl SessionActor {
             }
             _ => {}
         }
-        let verdict = gate::verdict(decision, pending.request.then);
+        let verdict = gate::verdict(decision, pending.request);
         let _ = pending.reply.send(verdict);
     }
 

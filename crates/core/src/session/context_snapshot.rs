@@ -15,6 +15,8 @@ impl ThreadCall for ReadContext {
     type Reply = Result<ContextSnapshot, ThreadClosed>;
 
     async fn run(self, session: &mut SessionActor) -> Self::Reply {
+        // A task that has replied may not have given its conversation back.
+        session.settle().await;
         if session.running().is_some() {
             let last = session.context.last_request.lock().clone();
             return last.ok_or(ThreadClosed);

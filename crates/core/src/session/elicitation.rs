@@ -93,10 +93,10 @@ impl SessionActor {
             if persist == Some("always") {
                 self.keep_approvals(&pending.request.keys).await;
             }
-            self.approvals.approve(pending.request.keys);
+            self.approvals.approve(pending.request.keys.clone());
         }
         let verdict = match decision {
-            ElicitationAction::Accept => Ok(pending.request.then),
+            ElicitationAction::Accept => Ok(pending.request.approved()),
             ElicitationAction::Decline => Err(Denied::Declined),
             ElicitationAction::Cancel => Err(Denied::Cancelled),
         };

@@ -155,7 +155,7 @@ impl Gate {
             GateDecision::Ask(request) => Box::new(request),
         };
         match self.ask_hooks(&call.effect).await {
-            Some(PermissionVerdict::Allow) => return Ok(request.then),
+            Some(PermissionVerdict::Allow) => return Ok(request.approved()),
             Some(PermissionVerdict::Deny(reason)) => return Err(Denied::Refused(reason)),
             None => {}
         }
@@ -171,16 +171,15 @@ impl Gate {
             .filter(|_| !self.reads_hidden(&call.effect))
         {
             Some(reviews) => {
-                let ApprovalRequest { reason, then, .. } = *request;
-                let reason = match (reason, &call.effect) {
-                    (ApprovalReason::Engine(reason), _) => Some(reason.to_owned()),
-                    (ApprovalReason::Rule(reason), _) => Some(reason),
+                let reason = match (&request.reason, &call.effect) {
+                    (ApprovalReason::Engine(reason), _) => Some((*reason).to_owned()),
+                    (ApprovalReason::Rule(reason), _) => Some(reason.clone()),
                     (_, Effect::Command(command)) => command.justification.clone(),
                     _ => None,
                 };
                 let subject = ReviewSubject::Effect(call.effect);
                 let reviewed = self.review(subject, reason, reviews).await;
-                reviewed.map(|()| then)
+                reviewed.map(|()| request.approved())
             }
             None => {
                 let answer = self.requests.ask(|reply| GateRequest::Ask {
@@ -294,12 +293,12 @@ impl Gate {
     }
 }
 
-/// What a person's decision means for the one call.
-pub fn verdict(decision: &ReviewDecision, then: Permit) -> Result<Permit, Denied> {
+/// What a decision means for the one call that was asked about.
+pub fn verdict(decision: &ReviewDecision, request: ApprovalRequest) -> Result<Permit, Denied> {
     match decision {
         ReviewDecision::Approved
         | ReviewDecision::ApprovedForSession
-        | ReviewDecision::ApprovedExecpolicyAmendment { .. } => Ok(then),
+        | ReviewDecision::ApprovedExecpolicyAmendment { .. } => Ok(request.approved()),
         ReviewDecision::NetworkPolicyAmendment { .. } | ReviewDecision::Denied => {
             Err(Denied::Declined)
         }

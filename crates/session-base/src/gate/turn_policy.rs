@@ -29,7 +29,7 @@ impl TurnSettings {
 /// Prepares the folders of a session before its commands run: resolves its writable roots, and removes what
 /// killed processes left behind.
 pub fn prepare_folders(config: &SessionConfig) {
-    codex_sandbox::sweep_placeholders_once(&config.options.settings.cwd);
+    codex_project_markers::sweep_placeholders_once(&config.options.settings.cwd);
     let policy = writing(policy_of(&config.options.settings.sandbox_policy));
     let policy_context = PolicyContext {
         tmpdir: config.tmpdir(),
