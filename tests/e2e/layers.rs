@@ -20,21 +20,16 @@ const LAYERS: [&str; 6] = [
 ];
 
 /// The capabilities that use another one, and why.
-const BETWEEN_CAPABILITIES: [(&str, &str, &str); 17] = [
+const BETWEEN_CAPABILITIES: [(&str, &str, &str); 13] = [
     (
         "checkpoints",
         "git",
         "git has what tracked files were, which need not be copied then",
     ),
     (
-        "checkpoints",
-        "sandbox",
-        "what marks a repository is no placeholder of the sandbox",
-    ),
-    (
         "config",
         "sandbox",
-        "what marks a project is no placeholder of the sandbox",
+        "limits of the network say whether the system can enforce them",
     ),
     (
         "environments",
@@ -51,21 +46,6 @@ const BETWEEN_CAPABILITIES: [(&str, &str, &str); 17] = [
         "external-agent",
         "config",
         "what is taken over is an edit of the configuration",
-    ),
-    (
-        "external-agent",
-        "sandbox",
-        "what marks a repository is no placeholder of the sandbox",
-    ),
-    (
-        "file-search",
-        "sandbox",
-        "what marks a repository is no placeholder of the sandbox",
-    ),
-    (
-        "git",
-        "sandbox",
-        "what marks a repository is no placeholder of the sandbox",
     ),
     (
         "login",
@@ -195,5 +175,28 @@ fn the_wire_is_known_to_the_surface_alone() {
     for (name, found) in &crates {
         let uses = found.dependencies.iter().any(|used| used == WIRE);
         assert!(!uses || found.layer < engine, "{name} uses {WIRE}");
+    }
+}
+
+/// Launches of tools have the plan that `TurnPolicy::plan` makes of a permit.
+#[test]
+fn tools_plan_no_launches_themselves() {
+    let mut folders = vec![repository().join("crates/tools/src")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).unwrap();
+            for planning in ["plan: LaunchPlan", "codex_sandbox::plan"] {
+                assert!(
+                    !text.contains(planning),
+                    "{} has `{planning}`",
+                    path.display()
+                );
+            }
+        }
     }
 }

@@ -39,7 +39,7 @@ impl IgnoreRules {
             own: read_rules(root, &files),
             outer: None,
         });
-        let Some(top) = codex_sandbox::marked_folder(root, ".git") else {
+        let Some(top) = codex_project_markers::marked_folder(root, ".git") else {
             return rules;
         };
         if top == root {

@@ -313,7 +313,7 @@ fn read_folder(path: &Path, ignored: bool) -> std::io::Result<Listing> {
     let mut has_repository = false;
     let listed = list(path, |name| {
         if name == ".git" {
-            has_repository = codex_sandbox::has_entry(path, ".git");
+            has_repository = codex_project_markers::has_entry(path, ".git");
             return false;
         }
         // While commands run, the sandbox has empty folders with these names.
@@ -322,7 +322,8 @@ fn read_folder(path: &Path, ignored: bool) -> std::io::Result<Listing> {
             .as_encoded_bytes()
             .starts_with(TEMPORARY_PREFIX.as_bytes());
         !is_temporary
-            && (!may_be_placeholder || codex_sandbox::has_entry(path, &name.to_string_lossy()))
+            && (!may_be_placeholder
+                || codex_project_markers::has_entry(path, &name.to_string_lossy()))
     })?;
     let mut entries: Vec<_> = listed
         .into_iter()

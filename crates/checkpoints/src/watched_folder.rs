@@ -92,7 +92,7 @@ impl WatchedFolder {
     }
 
     fn find_repositories(&mut self, store: &CheckpointStore) {
-        let around = codex_sandbox::marked_folder(&self.root, ".git").map(Path::to_owned);
+        let around = codex_project_markers::marked_folder(&self.root, ".git").map(Path::to_owned);
         let inside = self.tree.repositories.iter().cloned();
         for folder in around.into_iter().chain(inside) {
             let is_known = self.repositories.iter().any(|known| known.top() == folder);

@@ -100,7 +100,7 @@ impl OtherFlags {
             settings.set("features.codex_hooks", "true");
         }
         if self.trust {
-            let root = codex_sandbox::marked_folder(cwd, ".git").unwrap_or(cwd);
+            let root = codex_project_markers::marked_folder(cwd, ".git").unwrap_or(cwd);
             let root = serde_json::to_string(&root.to_string_lossy())?;
             // A key ends at the first `=`, which a path may have.
             settings.set(

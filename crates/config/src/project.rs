@@ -24,7 +24,7 @@ impl ProjectFolders {
         // Mostly there is no other marker, and one look at the folders tells both.
         let checkout = match root_markers {
             [marker] if marker == REPOSITORY => root,
-            _ => codex_sandbox::marked_folder(cwd, REPOSITORY),
+            _ => codex_project_markers::marked_folder(cwd, REPOSITORY),
         };
         Self {
             cwd: cwd.to_path_buf(),
@@ -73,7 +73,7 @@ fn marked_root<'a>(cwd: &'a Path, markers: &[String]) -> Option<&'a Path> {
     let holds_marker = |folder: &&Path| {
         markers
             .iter()
-            .any(|marker| !marker.is_empty() && codex_sandbox::has_marker(folder, marker))
+            .any(|marker| !marker.is_empty() && codex_project_markers::has_marker(folder, marker))
     };
     cwd.ancestors().find(holds_marker)
 }

@@ -24,7 +24,8 @@ pub(crate) fn project_layers(
         let folder = parent.join(".codex");
         let is_home =
             || folder == env.codex_home || codex_mounts::canonicalize(&folder).ok() == *real_home;
-        let is_there = codex_sandbox::has_marker(parent, ".codex") && codex_mounts::is_dir(&folder);
+        let is_there =
+            codex_project_markers::has_marker(parent, ".codex") && codex_mounts::is_dir(&folder);
         if !is_there || is_home() {
             continue;
         }

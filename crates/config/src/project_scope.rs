@@ -160,7 +160,7 @@ impl SettingScope {
         let named = decision.is_some_and(|decision| {
             decision.folder == folder || worktree_of(folder, &decision.folder)
         });
-        if named && !codex_sandbox::is_shared_folder(folder) {
+        if named && !codex_project_markers::is_shared_folder(folder) {
             Self::Project
         } else {
             Self::Harmless

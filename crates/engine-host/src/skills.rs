@@ -131,7 +131,7 @@ fn is_believed(stack: &LayerStack, folder: Option<&Path>) -> bool {
     };
     stack.trust() == Some(TrustLevel::Trusted)
         && stack.trusted_folders().contains(&folder)
-        && !codex_sandbox::is_shared_folder(&folder)
+        && !codex_project_markers::is_shared_folder(&folder)
 }
 
 /// Converts a rule; one that names no skill, or two, is ignored.

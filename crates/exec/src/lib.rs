@@ -8,10 +8,11 @@
 //! its descendants. On Linux it also applies the sandbox (crate `codex-sandbox`) if the launch plan says so. On Windows a
 //! job object of the kernel has the same purpose.
 //!
-//! Code map: `launch` (starts a command), `process` (its owner), `processes` (the port by which others start commands), `output` and `input` (its streams), `run` (runs a command
+//! Code map: `launcher` (starts a command), `launch` (what it needs for that), `process` (its owner), `processes` (the port by
+//! which others start commands), `output` and `input` (its streams), `run` (runs a command
 //! to its end), `capture` (bounded memory for output), `environment` (variables of commands), `network` (questions about hosts and what a command reached). What systems do differently
-//! is in `linux`, `macos` and `windows`, which have the same interface: `Backend`, `Terminal`, the ends of pipes. `unix` is
-//! shared by the first two: messages to the supervisor, terminals, pipes. `descendants` is the
+//! is in `linux`, `macos` and `windows`, which have the same interface: `Backend`, `Terminal`, the ends of pipes. `unix` and
+//! `supervised` are shared by the first two: messages to the supervisor, terminals, pipes; streams and reports of commands. `descendants` is the
 //! part of `macos` that can be tested on every system; `command_line`, `environment_block`, `program_file` and
 //! `typed_input` are those of `windows`.
 
@@ -25,6 +26,7 @@ mod environment;
 mod environment_block;
 mod input;
 mod launch;
+mod launcher;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(target_os = "macos")]
@@ -39,6 +41,8 @@ mod run;
 #[cfg(not(target_os = "linux"))]
 mod running;
 mod status;
+#[cfg(unix)]
+mod supervised;
 mod terminal_size;
 #[cfg(any(windows, test))]
 mod typed_input;
@@ -57,7 +61,8 @@ use windows as platform;
 pub use capture::{CaptureLimits, CapturedOutput, OutputCapture};
 pub use environment::{EnvironmentPolicy, InheritMode, NamePattern};
 pub use input::StandardInput;
-pub use launch::{Launch, Launcher, SpawnError, StreamSetup};
+pub use launch::{Launch, SpawnError, StreamSetup};
+pub use launcher::Launcher;
 pub use network::{
     AddressesFuture, CommandNetwork, HostAnswer, HostAnswerFuture, HostQuestions, NameResolver,
     NetworkLog, ReachedHost, RefusedHost, SystemResolver,

@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use tokio::io::AsyncReadExt as _;
 
-use crate::platform::{self, OutputPipe};
+use crate::platform::{OutputPipe, widen};
 
 /// The initial capacity of a pipe.
 const READ_SIZE: usize = 64 * 1024;
@@ -99,7 +99,7 @@ impl OutputSource {
     /// more than the output written meanwhile.
     fn widen(&mut self) {
         if !std::mem::replace(&mut self.is_wide, true) {
-            platform::widen(&self.pipe);
+            widen(&self.pipe);
         }
     }
 }

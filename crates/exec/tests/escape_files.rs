@@ -14,7 +14,7 @@ use std::sync::Arc;
 use codex_exec::{StreamSetup, TerminalSize};
 use codex_sandbox::{
     ConfinementPolicy, Enforcement, EngineFiles, Grants, LaunchPlanError, NetworkMode,
-    PolicyContext, ReadAccess, WorkspaceWrite, has_marker, plan, probe,
+    PolicyContext, ReadAccess, WorkspaceWrite, plan, probe,
 };
 use common::confined::{TestProject, confine, levels, names, workspace};
 use common::{finish, shell, text_of, texts};
@@ -604,9 +604,9 @@ async fn files_created_at_a_placeholder_are_kept() {
     let launcher = common::launcher();
     let mut spawned = launcher.spawn(launch).await.unwrap();
     spawned.output.next().await.unwrap();
-    assert!(git.is_dir() && !has_marker(&project.root, ".git"));
+    assert!(git.is_dir() && !codex_project_markers::has_marker(&project.root, ".git"));
     fs::create_dir(git.join("objects")).unwrap();
-    assert!(has_marker(&project.root, ".git"));
+    assert!(codex_project_markers::has_marker(&project.root, ".git"));
     drop(spawned.input.take());
     assert_ne!(spawned.process.wait().await.code(), 0);
     launcher.close().await;

@@ -55,7 +55,7 @@ impl ConfigLocations {
             return None;
         }
         let folder = std::path::absolute(folder).ok()?;
-        let root = codex_sandbox::marked_folder(&folder, ".git").unwrap_or(&folder);
+        let root = codex_project_markers::marked_folder(&folder, ".git").unwrap_or(&folder);
         let theirs = root.join(THEIR_FOLDER);
         Some(Self {
             repository: Some(root.to_path_buf()),

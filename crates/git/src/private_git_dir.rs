@@ -107,7 +107,7 @@ fn top_around(folder: &Path) -> Option<PathBuf> {
     let folder = codex_mounts::canonicalize(folder).ok()?;
     let top = folder
         .ancestors()
-        .find(|folder| codex_sandbox::has_entry(folder, ".git"))?;
+        .find(|folder| codex_project_markers::has_entry(folder, ".git"))?;
     Some(top.to_owned())
 }
 

@@ -72,7 +72,7 @@ pub fn program(path: Option<&OsStr>, folder: &Path) -> PathBuf {
     }
     let repository = folder
         .ancestors()
-        .filter(|folder| codex_sandbox::has_entry(folder, ".git"))
+        .filter(|folder| codex_project_markers::has_entry(folder, ".git"))
         // The outermost repository counts: a command could create one inside of the project, so that the project's
         // programs would be outside of it.
         .last();

@@ -18,12 +18,11 @@
 mod checked;
 #[cfg(target_os = "linux")]
 mod linux;
+mod no_answer;
 #[cfg(not(target_os = "linux"))]
 mod other;
 
-use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 #[cfg(target_os = "linux")]
 use linux as platform;
@@ -34,26 +33,7 @@ pub use checked::{
     canonicalize, exists, is_dir, is_file, metadata, read_dir, read_link, remove_dir_all,
     symlink_metadata,
 };
-
-/// How long a file system may take to answer.
-pub const LIMIT: Duration = Duration::from_secs(2);
-
-/// The file system of a path does not answer.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{} does not answer: the file system that it is on is dead or very slow", .0.display())]
-pub struct NoAnswer(PathBuf);
-
-impl From<NoAnswer> for io::Error {
-    fn from(error: NoAnswer) -> Self {
-        Self::new(io::ErrorKind::TimedOut, error)
-    }
-}
-
-/// Whether an error is that of a file system that does not answer.
-#[must_use]
-pub fn is_no_answer(error: &io::Error) -> bool {
-    (error.get_ref()).is_some_and(|inner| inner.is::<NoAnswer>())
-}
+pub use no_answer::{LIMIT, NoAnswer, is_no_answer};
 
 /// Runs the helper and never returns, if this program was started as one. Must be called at the start of `main`, before any
 /// thread is started; without it there are no checks.

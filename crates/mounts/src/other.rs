@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::NoAnswer;
+use crate::no_answer::NoAnswer;
 
 pub(super) fn serve_if_asked() {}
 

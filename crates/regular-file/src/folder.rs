@@ -6,6 +6,7 @@
 
 #[cfg(not(unix))]
 mod by_path;
+mod entry;
 #[cfg(unix)]
 mod opened;
 
@@ -14,44 +15,16 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::SystemTime;
 
 #[cfg(not(unix))]
 use by_path::OpenFolder;
+pub use entry::{FolderEntry, FolderEntryKind, NewFile};
 #[cfg(unix)]
 use opened::OpenFolder;
 
 /// An open folder.
 #[derive(Debug)]
 pub struct LinkFreeFolder(OpenFolder);
-
-/// An entry of a folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FolderEntry {
-    pub name: OsString,
-    pub kind: FolderEntryKind,
-    /// The size of a file.
-    pub bytes: u64,
-    pub modified: Option<SystemTime>,
-}
-
-/// What an entry is. Links are not followed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FolderEntryKind {
-    File,
-    Folder,
-    /// A link, a pipe, a device.
-    Other,
-}
-
-/// Who may read a new file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NewFile {
-    /// Its owner only.
-    Private,
-    /// Whom the system lets read new files.
-    Usual,
-}
 
 impl LinkFreeFolder {
     /// Opens a folder. Links in its path are followed.
@@ -340,15 +313,6 @@ fn names(inside: &Path) -> io::Result<Vec<OsString>> {
 fn not_inside(path: &Path) -> io::Error {
     let message = format!("`{}` is no path below the folder", path.display());
     io::Error::new(io::ErrorKind::InvalidInput, message)
-}
-
-fn is_link(name: &OsString) -> io::Error {
-    let message = format!("`{}` is a link, which is not followed here", name.display());
-    io::Error::new(io::ErrorKind::InvalidInput, message)
-}
-
-fn not_regular() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")
 }
 
 /// A name that nothing else uses.

@@ -1,6 +1,6 @@
 //! The enforcement mechanisms of a system, and those that a plan uses.
 
-use crate::policy::NetworkMode;
+use crate::network_mode::NetworkMode;
 
 /// The namespaces that this process can create.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

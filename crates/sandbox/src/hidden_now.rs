@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use codex_hidden_files::{
     FindError, HiddenFiles, HiddenPath, HidingRules, PatternOwner, WorkspaceFolder,
 };
+use codex_project_markers::marked_folder;
 use codex_system::file;
 
 use crate::enforcement::{EnforcementLevels, Namespaces};
 use crate::file_rules::{FileRules, WhenAbsent};
-use crate::markers::marked_folder;
 use crate::policy::{ConfinementPolicy, Grants, PolicyContext};
 
 /// What is hidden from a command that starts now.

@@ -6,7 +6,7 @@
 //! token, see `Confinement::apply`).
 //!
 //! Code map: `policy` (the policies), `network_limits` (limits of the network to hosts), `roots` (their paths), `hidden_now` (files that patterns hide), `bindings` (resolving roots), `engine_files` and
-//! `service_sockets` (further protected paths), `markers` (project markers), `plan` (selects mechanisms), `setup` (what
+//! `service_sockets` (further protected paths), `plan` (selects mechanisms), `setup` (what
 //! can be prepared), `linux`, `macos` and
 //! `windows` (enforcement, and facts about files; one of them is the module `platform`), `access` (the part of `windows` that can be
 //! tested on every system), `denial` (guesses whether the sandbox stopped a command).
@@ -24,9 +24,10 @@ mod hidden_now;
 mod linux;
 #[cfg(target_os = "macos")]
 mod macos;
-mod markers;
 mod network_limits;
+mod network_mode;
 mod plan;
+mod plan_error;
 mod policy;
 mod requested_roots;
 mod roots;
@@ -42,6 +43,7 @@ mod same_names;
 mod seatbelt;
 mod service_sockets;
 mod setup;
+mod setup_error;
 mod unanswered;
 #[cfg(unix)]
 mod unix;
@@ -64,17 +66,17 @@ pub use engine_files::{EngineFiles, GrantedRoots, ProgramFileList, TrustedProjec
 pub use file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 pub use hidden_now::{hidden_by, hides_without_sandbox, hiding_rules, is_ignore_file};
 #[cfg(target_os = "linux")]
-pub use linux::{CommandSockets, ConfineError, ConfineStep, Placeholders, ProcessIdentity};
-pub use markers::{has_entry, has_marker, marked_folder, sweep_placeholders_once};
+pub use linux::{CommandSockets, ConfineError, ConfineStep, ProcessIdentity};
 pub use network_limits::{HostLimit, LimitedCommands, NetworkLimits};
-pub use plan::{LaunchPlan, LaunchPlanError, limits_processes, plan, probe};
-pub use platform::{Confinement, SANDBOX_NAME, is_shared_folder, temporary_folder};
-pub use policy::{
-    ConfinementPolicy, Grants, NetworkMode, PolicyContext, ReadAccess, WorkspaceWrite,
-};
+pub use network_mode::NetworkMode;
+pub use plan::{LaunchPlan, limits_processes, plan, probe};
+pub use plan_error::LaunchPlanError;
+pub use platform::{Confinement, SANDBOX_NAME, temporary_folder};
+pub use policy::{ConfinementPolicy, Grants, PolicyContext, ReadAccess, WorkspaceWrite};
 pub use requested_roots::{effective_network, host_policy};
 pub use service_sockets::known_service_sockets;
-pub use setup::{SetUpError, set_up};
+pub use setup::set_up;
+pub use setup_error::SetUpError;
 #[cfg(windows)]
 pub use windows::{AppliedConfinement, ConfineError};
 #[cfg(unix)]

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use codex_host_policy::{HostList, HostPolicy};
 use serde::{Deserialize, Serialize};
 
-use crate::policy::NetworkMode;
+use crate::network_mode::NetworkMode;
 
 /// The commands that a limit applies to, each with those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

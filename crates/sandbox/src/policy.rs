@@ -10,18 +10,7 @@ use codex_hidden_files::HiddenFiles;
 
 use crate::engine_files::EngineFiles;
 use crate::network_limits::{LimitedCommands, NetworkLimits};
-
-/// Network access of commands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NetworkMode {
-    /// Sockets cannot be created or connected.
-    Restricted,
-    /// Not restricted.
-    Enabled,
-    /// A network of its own, which leads to hosts that a [`HostPolicy`](codex_host_policy::HostPolicy) or a person allows.
-    /// Only limits choose it.
-    ByHost,
-}
+use crate::network_mode::NetworkMode;
 
 /// What commands may read.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use codex_host_policy::HostPolicy;
 
+use crate::network_mode::NetworkMode;
 use crate::platform::SHARED_TEMPORARY_FOLDER;
-use crate::policy::{ConfinementPolicy, NetworkMode, PolicyContext, ReadAccess};
+use crate::policy::{ConfinementPolicy, PolicyContext, ReadAccess};
 
 /// A writable root that a policy requests.
 pub(crate) struct RequestedRoot {

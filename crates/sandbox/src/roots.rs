@@ -6,13 +6,15 @@
 use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 
+use codex_project_markers::{PROTECTED_NAMES, is_shared_folder};
+
 use crate::bindings::RootState;
 use crate::engine_files::{EngineFiles, controls_engine};
 use crate::file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
 use crate::git_pointers::git_folders;
-use crate::markers::PROTECTED_NAMES;
-use crate::platform::{PLATFORM_DEFAULTS, is_shared_folder};
-use crate::policy::{ConfinementPolicy, NetworkMode, PolicyContext, ReadAccess};
+use crate::network_mode::NetworkMode;
+use crate::platform::PLATFORM_DEFAULTS;
+use crate::policy::{ConfinementPolicy, PolicyContext, ReadAccess};
 use crate::requested_roots::{
     RequestedRoot, effective_network, existing_paths, requested_reads, requested_roots,
 };

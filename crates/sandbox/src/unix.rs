@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use crate::file_rules::FileRules;
-use crate::setup::SetUpError;
+use crate::setup_error::SetUpError;
 
 /// Further parts of messages that tell of a denial.
 pub(crate) const OWN_DENIAL_MESSAGES: &[&str] = &[];
@@ -21,15 +21,6 @@ pub(crate) fn changed(metadata: &Metadata) -> SystemTime {
     let seconds = Duration::from_secs(u64::try_from(metadata.ctime()).unwrap_or_default());
     let rest = Duration::from_nanos(u64::try_from(metadata.ctime_nsec()).unwrap_or_default());
     SystemTime::UNIX_EPOCH + seconds + rest
-}
-
-/// Whether everyone may create entries in a folder, so that their origin is unknown.
-#[must_use]
-pub fn is_shared_folder(folder: &Path) -> bool {
-    const STICKY_AND_WRITABLE_BY_OTHERS: u32 = 0o1002;
-    codex_mounts::metadata(folder).is_ok_and(|metadata| {
-        metadata.mode() & STICKY_AND_WRITABLE_BY_OTHERS == STICKY_AND_WRITABLE_BY_OTHERS
-    })
 }
 
 /// The number of the user, which names folders in `/run` and `/tmp`.

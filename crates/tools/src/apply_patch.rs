@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::arguments::{arguments, function};
 use super::call::ToolPayload;
-use super::command::{OutputLayout, structured};
+use super::command_format::{OutputLayout, structured};
 use super::offer::{ToolSetBuilder, ToolSituation};
 use super::patch_item::{PatchItem, ask, changes_of, unfit};
 use super::places::{CallPlace, ToolEnvironments, remote_path};

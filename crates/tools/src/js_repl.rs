@@ -11,7 +11,8 @@ use serde_json::json;
 
 use super::arguments::{function, incompatible};
 use super::call::ToolPayload;
-use super::command::{CommandEnd, command_item};
+use super::command::command_item;
+use super::command_item::CommandEnd;
 use super::offer::{ToolSetBuilder, ToolSituation};
 use super::places::CallPlace;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};

@@ -1,17 +1,21 @@
 //! Layer: engine. The tools of the model: one file each, which says when a turn offers it, with schema, handler and output format.
 //!
-//! A tool asks the gate before it has an effect: it starts no process and writes no file without a permit.
+//! A tool asks the gate before it has an effect that a model wants. Processes are launched with the plan that a permit gives.
 //!
 //! Code map: `registry` (all of them in their order), `offer` (what decides which of them a turn has), `tool` (what a tool is),
 //! `call` (a call of the model), `services` (what the tools of a session share), `turn_tools` (the calls of a turn).
 
 mod agent_jobs;
+mod agent_tool_names;
 mod agents;
 mod apply_patch;
 mod arguments;
 mod call;
 mod cells;
 mod command;
+mod command_format;
+mod command_item;
+mod command_variables;
 mod dynamic;
 mod editor_terminal;
 mod hook_input;
@@ -36,6 +40,7 @@ mod shell;
 mod shell_command;
 mod shells;
 mod team;
+mod terminals;
 mod tool;
 mod tool_search;
 mod tool_suggest;
@@ -49,7 +54,7 @@ mod view_image;
 mod web_search;
 
 pub use agent_jobs::end_interrupted_jobs;
-pub use agents::{directs_agents, manages_agents};
+pub use agent_tool_names::{directs_agents, manages_agents};
 pub use call::{ToolCall, ToolPayload};
 pub use cells::NestedTool;
 pub use hook_input::{
@@ -63,9 +68,9 @@ pub use places::ToolEnvironments;
 pub use registry::ToolSet;
 pub use search_access::SearchAccess;
 pub use services::{ToolRequests, ToolServices};
+pub use terminals::TerminalRegistry;
 pub use tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 pub use turn_checkpoints::TurnCheckpoint;
 pub use turn_diff::TurnDiffTracker;
 pub use turn_tools::TurnTools;
-pub use unified_exec::TerminalRegistry;
 pub use user_shell::{TypedCommand, run_user_shell};

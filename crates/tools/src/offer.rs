@@ -1,4 +1,4 @@
-//! What decides which tools a turn builder, and the list to which each tool adds itself.
+//! What decides which tools a turn has, and the list to which each tool adds itself.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::services::ToolServices;
 use super::tool::Tool;
 use codex_session_base::config::{SessionConfig, SessionOptions};
 
-/// What decides which tools a turn builder.
+/// What decides which tools a turn has.
 #[derive(Debug)]
 pub struct ToolSituation<'a> {
     pub config: &'a SessionConfig,

@@ -1,4 +1,4 @@
-//! Which tools a turn builder, in which order, and which tool handles a call.
+//! Which tools a turn has, in which order, and which tool handles a call.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use codex_model_client::{Encoded, ToolSpec};
 
 use super::call::{ToolCall, mcp_name};
 use super::cells::{self, NestedTools};
-use super::command::OutputLayout;
+use super::command_format::OutputLayout;
 use super::mcp_namespaces::McpNamespaces;
 use super::offer::{RegisteredTool, ToolSetBuilder, ToolSituation};
 use super::tool::Tool;

@@ -7,7 +7,7 @@ use codex_environments::RemotePath;
 use codex_environments::wire::Sandbox;
 use codex_shell_command::shell_call_without_startup_files;
 
-use super::command::own_variables;
+use super::command_variables::own_variables;
 use super::places::remote_path;
 use super::tool::ToolContext;
 use codex_gate::{Confinement, Permit, TurnPolicy};

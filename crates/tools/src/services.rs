@@ -10,7 +10,7 @@ use codex_protocol::DynamicToolSpec;
 use parking_lot::Mutex;
 
 use super::search_access::SearchAccess;
-use super::unified_exec::TerminalRegistry;
+use super::terminals::TerminalRegistry;
 use codex_session_base::agents::{AgentRequest, TeamSeat};
 use codex_session_base::cells::Cells;
 use codex_session_base::gate::GateRequest;

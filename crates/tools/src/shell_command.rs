@@ -10,9 +10,9 @@ use serde_json::json;
 
 use super::arguments::{arguments, function};
 use super::command::{
-    ApprovalArguments, AskablePermissions, CommandRequest, OutputLayout, approval_properties,
-    run_command,
+    ApprovalArguments, AskablePermissions, CommandRequest, approval_properties, run_command,
 };
+use super::command_format::OutputLayout;
 use super::places::ToolEnvironments;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
 

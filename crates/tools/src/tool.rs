@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::call::ToolCall;
-use super::command::OutputLayout;
+use super::command_format::OutputLayout;
 use super::hook_input::tool_use;
 use super::services::ToolServices;
 use super::turn_checkpoints::TurnCheckpoint;

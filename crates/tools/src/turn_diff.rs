@@ -60,7 +60,7 @@ impl TurnDiffTracker {
                     relative_diff: None,
                 };
             }
-            let repository = codex_sandbox::marked_folder(&cwd, ".git");
+            let repository = codex_project_markers::marked_folder(&cwd, ".git");
             TurnDiffEvent {
                 unified_diff: diff.text(repository),
                 relative_diff: repository.is_none().then(|| diff.text(Some(&cwd))),

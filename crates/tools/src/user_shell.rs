@@ -5,7 +5,8 @@ use std::time::Duration;
 use codex_protocol::{ExecCommandSource, ResponseItem};
 use codex_shell_command::shell_call;
 
-use super::command::{ApprovalArguments, CommandRequest, OutputLayout, attempt, command_item};
+use super::command::{ApprovalArguments, CommandRequest, attempt, command_item};
+use super::command_format::OutputLayout;
 use super::places::CallPlace;
 use super::tool::ToolContext;
 use codex_gate::Permit;

@@ -232,7 +232,7 @@ impl MarketplaceList {
 /// The folder itself if it has a marketplace, otherwise its repository.
 fn project(cwd: &Path) -> PathBuf {
     let own = marketplace_of(cwd).is_some().then_some(cwd);
-    let repository = || codex_sandbox::marked_folder(cwd, ".git");
+    let repository = || codex_project_markers::marked_folder(cwd, ".git");
     own.or_else(repository).unwrap_or(cwd).to_owned()
 }
 

@@ -110,7 +110,7 @@ impl ExecOptions {
             None => env::current_dir().context("cannot determine the working folder")?,
         };
         named_path(&cwd)?;
-        let in_repository = codex_sandbox::marked_folder(&cwd, ".git").is_some();
+        let in_repository = codex_project_markers::marked_folder(&cwd, ".git").is_some();
         // On another machine the folder here is not worked on.
         let is_allowed = self.allows_any_folder || self.environment.is_some();
         if !in_repository && !is_allowed {

@@ -45,7 +45,7 @@ impl Git {
 
     /// Whether the folder lies in a working tree.
     pub(crate) fn is_repository(&self) -> bool {
-        codex_sandbox::marked_folder(&self.folder, ".git").is_some()
+        codex_project_markers::marked_folder(&self.folder, ".git").is_some()
     }
 
     /// The id of the commit that a name resolves to.

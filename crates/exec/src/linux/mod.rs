@@ -11,19 +11,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_sandbox::LaunchPlan;
-use rustix::pty::OpenptFlags;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::UnixStream;
 
-pub(crate) use codex_sandbox::Confinement as HelperConfinement;
 pub use helper::run_helper_if_asked;
 
 use crate::launch::{Launch, SpawnError, StreamSetup};
 use crate::process::SpawnedProcess;
+use crate::supervised::reports::{self, ReportReader};
+use crate::supervised::streams::OurEnds;
+pub(crate) use crate::unix::linux::{
+    HelperConfinement, RECEIVE_DESCRIPTORS, SEND_DESCRIPTORS, open_terminal, widen,
+};
 use crate::unix::message::{CommandRequest, REQUEST_LIMIT};
-use crate::unix::reports::{self, ReportReader};
 use crate::unix::start_request::StartRequest;
-use crate::unix::streams::OurEnds;
 pub(crate) use crate::unix::{END_OF_TERMINAL_INPUT, InputPipe, OutputPipe, as_typed};
 pub use crate::unix::{Terminal, has_program};
 use network::{Relay, UpstreamProxies};
@@ -42,9 +43,6 @@ const PROXIES: [&str; 7] = [
     "WSS_PROXY",
     "NO_PROXY",
 ];
-
-/// The increased capacity of a pipe.
-const PIPE_BYTES: usize = 1024 * 1024;
 
 pub(crate) use LinuxBackend as Backend;
 
@@ -140,26 +138,3 @@ impl LinuxBackend {
         Ok(ReportReader::new(ours))
     }
 }
-
-/// Increases the capacity of a pipe. Fails for a terminal, or if the user has too many large pipes; then the capacity
-/// stays.
-pub(crate) fn widen(pipe: &OutputPipe) {
-    rustix::pipe::fcntl_setpipe_size(pipe, PIPE_BYTES).ok();
-}
-
-/// Both sides of a new terminal, ours first.
-pub(crate) fn open_terminal() -> io::Result<(OwnedFd, OwnedFd)> {
-    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
-    let ours = rustix::pty::openpt(flags)?;
-    rustix::pty::grantpt(&ours)?;
-    rustix::pty::unlockpt(&ours)?;
-    let theirs = rustix::pty::ioctl_tiocgptpeer(&ours, flags)?;
-    Ok((ours, theirs))
-}
-
-/// Sends descriptors without waiting and without a signal if nobody receives them.
-pub(crate) const SEND_DESCRIPTORS: rustix::net::SendFlags =
-    rustix::net::SendFlags::NOSIGNAL.union(rustix::net::SendFlags::DONTWAIT);
-
-/// Receives descriptors that are closed on `exec`.
-pub(crate) const RECEIVE_DESCRIPTORS: rustix::net::RecvFlags = rustix::net::RecvFlags::CMSG_CLOEXEC;

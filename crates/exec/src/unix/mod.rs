@@ -1,11 +1,11 @@
-//! What Linux and macOS have in common: the messages to a supervisor, the standard streams of a command, terminals.
+//! What Linux and macOS have in common: the messages to a supervisor, pipes, terminals.
 
 pub(crate) mod control;
+#[cfg(target_os = "linux")]
+pub(crate) mod linux;
 pub(crate) mod message;
-pub(crate) mod reports;
 pub(crate) mod signals;
 pub(crate) mod start_request;
-pub(crate) mod streams;
 mod terminal;
 
 use std::borrow::Cow;

@@ -13,7 +13,7 @@ use rustix::net::{
     sendmsg,
 };
 
-use crate::platform;
+use crate::platform::{RECEIVE_DESCRIPTORS, SEND_DESCRIPTORS};
 
 /// A request to start a supervisor.
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl StartRequest {
         }
         let message = self.clone_flags.to_le_bytes();
         let parts = &[IoSlice::new(&message)];
-        sendmsg(socket, parts, &mut ancillary, platform::SEND_DESCRIPTORS).map(drop)
+        sendmsg(socket, parts, &mut ancillary, SEND_DESCRIPTORS).map(drop)
     }
 
     /// Waits for a request; none if the other end is closed.
@@ -53,7 +53,7 @@ impl StartRequest {
         let mut space = [MaybeUninit::uninit(); cmsg_space!(ScmRights(5))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
         let parts = &mut [IoSliceMut::new(&mut message)];
-        let received = recvmsg(socket, parts, &mut ancillary, platform::RECEIVE_DESCRIPTORS)?;
+        let received = recvmsg(socket, parts, &mut ancillary, RECEIVE_DESCRIPTORS)?;
         if received.bytes == 0 {
             return Ok(None);
         }

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 
 use tokio::net::unix::pipe;
 
-use crate::platform;
+use crate::platform::open_terminal;
 use crate::terminal_size::TerminalSize;
 
 /// The controlling side of a pseudo terminal.
@@ -17,7 +17,7 @@ pub struct Terminal {
 impl Terminal {
     /// Opens a terminal. Returns the other side for the command.
     pub(crate) fn open(size: TerminalSize) -> io::Result<(Self, OwnedFd)> {
-        let (ours, theirs) = platform::open_terminal()?;
+        let (ours, theirs) = open_terminal()?;
         let mode = rustix::fs::fcntl_getfl(&ours)? | rustix::fs::OFlags::NONBLOCK;
         rustix::fs::fcntl_setfl(&ours, mode)?;
         let terminal = Self { descriptor: ours };

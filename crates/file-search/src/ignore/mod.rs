@@ -88,7 +88,7 @@ impl IgnoreRules {
         everywhere: &[PathBuf],
     ) -> Self {
         let found = IgnoreFiles {
-            git: found.git && codex_sandbox::has_entry(folder, ".git"),
+            git: found.git && codex_project_markers::has_entry(folder, ".git"),
             ..found
         };
         let in_repository = found.git || self.0.as_ref().is_some_and(|level| level.in_repository);

@@ -13,7 +13,7 @@ use parking_lot::{Condvar, Mutex};
 
 use super::helper::{self, Report};
 use super::table::Device;
-use crate::LIMIT;
+use crate::no_answer::LIMIT;
 
 /// The running program, even if its file was replaced.
 pub(super) const THIS_PROGRAM: &str = "/proc/self/exe";

@@ -8,7 +8,7 @@ mod walk;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::NoAnswer;
+use crate::no_answer::NoAnswer;
 use walk::LastLink;
 
 /// Whether the program that runs can be a helper.

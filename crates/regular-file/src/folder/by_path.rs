@@ -6,7 +6,7 @@ use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{FolderEntry, FolderEntryKind, NewFile, is_link, not_regular};
+use super::entry::{FolderEntry, FolderEntryKind, NewFile, is_link, not_regular};
 
 #[derive(Debug)]
 pub(super) struct OpenFolder(PathBuf);

@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::{FolderEntry, FolderEntryKind, NewFile, is_link, not_regular};
+use super::entry::{FolderEntry, FolderEntryKind, NewFile, is_link, not_regular};
 
 const FOLDER: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)

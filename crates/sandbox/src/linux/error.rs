@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use codex_project_markers::PlaceholderError;
 use rustix::io::Errno;
 
 /// A step of applying the sandbox.
@@ -63,6 +64,15 @@ impl ConfineError {
     #[must_use]
     pub fn raw_os_error(&self) -> i32 {
         self.errno.raw_os_error()
+    }
+}
+
+impl From<PlaceholderError> for ConfineError {
+    fn from(error: PlaceholderError) -> Self {
+        Self {
+            step: ConfineStep::HoldPlaceholder(error.path),
+            errno: error.errno,
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use seccompiler::sock_filter;
 use self::program::{ArgumentCheck, FilterProgram};
 use super::error::{ConfineError, ConfineStep, WithStep as _};
 use super::sys;
-use crate::policy::NetworkMode;
+use crate::network_mode::NetworkMode;
 
 /// The kernel's identifier of the architecture.
 #[cfg(target_arch = "x86_64")]

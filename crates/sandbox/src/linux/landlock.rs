@@ -13,7 +13,7 @@ use super::error::{ConfineError, ConfineStep, WithStep as _};
 use super::paths::open_without_links;
 use super::sys::{self, LandlockScope};
 use crate::file_rules::{FileRules, ReadScope};
-use crate::policy::NetworkMode;
+use crate::network_mode::NetworkMode;
 
 const EXECUTE: u64 = 1 << 0;
 const WRITE_FILE: u64 = 1 << 1;

@@ -26,14 +26,12 @@ mod landlock;
 mod namespaces;
 mod network;
 mod paths;
-mod placeholders;
 mod probe;
 mod processes;
 mod sys;
 
-use std::borrow::Cow;
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_host_policy::HostPolicy;
@@ -42,38 +40,22 @@ pub use LinuxConfinement as Confinement;
 pub use error::{ConfineError, ConfineStep};
 pub use identity::ProcessIdentity;
 pub use network::CommandSockets;
-pub use placeholders::Placeholders;
-pub(crate) use placeholders::{is_placeholder_at, remove_if_abandoned};
+pub(crate) use paths::{PLATFORM_DEFAULTS, as_stored, comparable};
 pub(crate) use probe::probe;
 pub(crate) use processes::limits_processes;
 
+use codex_project_markers::Placeholders;
+
 use crate::enforcement::{Enforcement, EnforcementLevels, Namespaces};
 use crate::file_rules::{FileRules, ProtectedPath, ReadScope, WhenAbsent};
-use crate::plan::LaunchPlanError;
-use crate::policy::NetworkMode;
+use crate::network_mode::NetworkMode;
+use crate::plan_error::LaunchPlanError;
+pub use crate::unix::temporary_folder;
 pub(crate) use crate::unix::{OWN_DENIAL_MESSAGES, SHARED_TEMPORARY_FOLDER, changed, set_up, user};
-pub use crate::unix::{is_shared_folder, temporary_folder};
 use crate::wire::{Decoder, Encoder, MalformedMessage};
-
-/// Names that differ are different files.
-pub(crate) fn comparable(path: &Path) -> Cow<'_, Path> {
-    Cow::Borrowed(path)
-}
 
 /// The name of the sandbox in metadata of turns.
 pub const SANDBOX_NAME: &str = "seccomp";
-
-/// The folders of programs and libraries.
-pub(crate) const PLATFORM_DEFAULTS: &[&str] = &[
-    "/bin",
-    "/sbin",
-    "/usr",
-    "/etc",
-    "/lib",
-    "/lib64",
-    "/nix/store",
-    "/run/current-system/sw",
-];
 
 /// The first version of Landlock that can prevent truncation of files.
 const SUFFICIENT_LANDLOCK: u32 = 3;
@@ -116,11 +98,6 @@ fn check(rules: &FileRules, levels: EnforcementLevels) -> Result<(), LaunchPlanE
         return Err(LaunchPlanError::Reading);
     }
     Ok(())
-}
-
-/// Paths without links are stored as they are written.
-pub(crate) fn as_stored(path: PathBuf) -> PathBuf {
-    path
 }
 
 /// Everything that a helper process needs to sandbox a command.
@@ -184,7 +161,7 @@ impl LinuxConfinement {
     /// A system call failed.
     pub fn enter(&self, identity: ProcessIdentity) -> Result<Placeholders, ConfineError> {
         namespaces::map_user(identity)?;
-        let placeholders = Placeholders::for_paths(&self.rules.protected)?;
+        let placeholders = hold_placeholders(&self.rules.protected)?;
         let processes = self.levels.namespaces == Namespaces::MountsAndProcesses;
         if processes {
             processes::limit_namespace();
@@ -298,6 +275,17 @@ impl LinuxConfinement {
             },
         })
     }
+}
+
+/// Prevents commands from creating protected paths that do not exist: only an existing path can be made read-only.
+fn hold_placeholders(protected: &[ProtectedPath]) -> Result<Placeholders, ConfineError> {
+    let mut placeholders = Placeholders::default();
+    for entry in protected {
+        if entry.when_absent == WhenAbsent::KeepAbsent {
+            placeholders.hold(&entry.path)?;
+        }
+    }
+    Ok(placeholders)
 }
 
 #[cfg(test)]

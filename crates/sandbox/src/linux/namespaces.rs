@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use codex_project_markers::is_placeholder_at;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::mount::{
@@ -21,7 +22,6 @@ use rustix::mount::{
 use super::error::{ConfineError, ConfineStep, WithStep as _};
 use super::identity::ProcessIdentity;
 use super::paths::open_without_links;
-use super::placeholders::is_placeholder_at;
 use super::sys::{MountScope, set_mount_read_only};
 use crate::enforcement::Namespaces;
 use crate::file_rules::FileRules;

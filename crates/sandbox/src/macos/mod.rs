@@ -8,12 +8,12 @@ use codex_host_policy::HostPolicy;
 
 use crate::enforcement::EnforcementLevels;
 use crate::file_rules::FileRules;
-use crate::plan::LaunchPlanError;
-use crate::policy::NetworkMode;
+use crate::network_mode::NetworkMode;
+use crate::plan_error::LaunchPlanError;
 use crate::same_names::without_case;
 pub use crate::seatbelt::SeatbeltProfile as Confinement;
+pub use crate::unix::temporary_folder;
 pub(crate) use crate::unix::{OWN_DENIAL_MESSAGES, SHARED_TEMPORARY_FOLDER, changed, set_up, user};
-pub use crate::unix::{is_shared_folder, temporary_folder};
 
 /// The path in a form that is equal for the same file: case makes no difference.
 pub(crate) fn comparable(path: &Path) -> Cow<'_, Path> {
@@ -67,10 +67,3 @@ pub(crate) fn confine(
 pub(crate) fn as_stored(path: PathBuf) -> PathBuf {
     dunce::canonicalize(&path).unwrap_or(path)
 }
-
-/// The profile refuses protected paths whether they exist or not, so there are no placeholders.
-pub(crate) fn is_placeholder_at(_: &Path) -> bool {
-    false
-}
-
-pub(crate) fn remove_if_abandoned(_: &Path) {}

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::enforcement::Enforcement;
 use crate::file_rules::{FileRules, ReadScope, WhenAbsent};
-use crate::policy::NetworkMode;
+use crate::network_mode::NetworkMode;
 
 /// The full path, because a program found in `PATH` could be any program.
 pub(crate) const LAUNCHER: &str = "/usr/bin/sandbox-exec";

@@ -21,13 +21,12 @@ use codex_host_policy::HostPolicy;
 
 use crate::enforcement::EnforcementLevels;
 use crate::file_rules::{FileRules, ReadScope};
-use crate::plan::LaunchPlanError;
-use crate::policy::NetworkMode;
+use crate::network_mode::NetworkMode;
+use crate::plan_error::LaunchPlanError;
 use crate::same_names::as_opened_by_windows;
-use crate::setup::SetUpError;
+use crate::setup_error::SetUpError;
 
 pub use apply::{AppliedConfinement, ConfineError, WindowsConfinement as Confinement};
-pub(crate) use placeholders::{is_placeholder_at, remove_if_abandoned};
 pub(crate) use probe::probe;
 
 /// The name of the sandbox in metadata of turns.
@@ -68,12 +67,6 @@ pub(crate) fn confine(
 /// may have written.
 pub(crate) fn changed(_: &Metadata) -> SystemTime {
     SystemTime::now()
-}
-
-/// Whether everyone may create entries in a folder. Access lists are not read: temporary folders belong to one user.
-#[must_use]
-pub fn is_shared_folder(_: &Path) -> bool {
-    false
 }
 
 /// No folder is named after a number of the user.

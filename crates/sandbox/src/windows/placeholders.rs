@@ -1,25 +1,19 @@
-//! Empty folders at paths that commands must not create. The system removes them when their last handle is closed, also if
-//! this process is killed.
+//! The placeholders that commands of this process need.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::windows::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use codex_project_markers::{PLACEHOLDER_ATTRIBUTES, is_placeholder_at, open_placeholder};
 use parking_lot::Mutex;
-use windows_sys::Win32::Foundation::ERROR_SHARING_VIOLATION;
 use windows_sys::Win32::Storage::FileSystem::{
-    DELETE, FILE_ATTRIBUTE_HIDDEN, FILE_ATTRIBUTE_SYSTEM, FILE_FLAG_BACKUP_SEMANTICS,
-    FILE_FLAG_DELETE_ON_CLOSE, FILE_FLAG_OPEN_REPARSE_POINT, FILE_SHARE_DELETE, FILE_SHARE_READ,
-    FILE_SHARE_WRITE,
+    FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE,
 };
 
 use super::security;
 use crate::access::list::AccessEntry;
 
-/// Tells placeholders from other empty folders, such as those of git, which are only hidden.
-const ATTRIBUTES: u32 = FILE_ATTRIBUTE_HIDDEN | FILE_ATTRIBUTE_SYSTEM;
 const SHARE_MODE: u32 = FILE_SHARE_READ | FILE_SHARE_WRITE | FILE_SHARE_DELETE;
 
 /// The placeholders of this process and how many commands need each.
@@ -38,14 +32,14 @@ impl Placeholder {
             return Ok(Self(path.to_path_buf()));
         }
         match std::fs::create_dir(path) {
-            Ok(()) => security::set_attributes(path, ATTRIBUTES)?,
+            Ok(()) => security::set_attributes(path, PLACEHOLDER_ATTRIBUTES)?,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
         security::set_entries(path, entries)?;
         // What somebody else made meanwhile is protected, and stays.
         if is_placeholder_at(path) {
-            let handle = open(path, SHARE_MODE)?;
+            let handle = open_placeholder(path, SHARE_MODE)?;
             held.insert(path.to_path_buf(), (handle, 1));
         }
         Ok(Self(path.to_path_buf()))
@@ -65,39 +59,10 @@ impl Drop for Placeholder {
     }
 }
 
-/// Opens an empty folder so that the system removes it with its last handle.
-fn open(path: &Path, share: u32) -> io::Result<File> {
-    OpenOptions::new()
-        .access_mode(DELETE)
-        .share_mode(share)
-        .custom_flags(
-            FILE_FLAG_BACKUP_SEMANTICS | FILE_FLAG_OPEN_REPARSE_POINT | FILE_FLAG_DELETE_ON_CLOSE,
-        )
-        .open(path)
-}
-
-pub(crate) fn is_placeholder_at(path: &Path) -> bool {
-    let may_be = path.symlink_metadata().is_ok_and(|metadata| {
-        metadata.is_dir() && metadata.file_attributes() & ATTRIBUTES == ATTRIBUTES
-    });
-    may_be
-        && match std::fs::read_dir(path) {
-            Ok(mut entries) => entries.next().is_none(),
-            // Wine does not read a folder that somebody holds to remove it.
-            Err(error) => error.raw_os_error() == Some(ERROR_SHARING_VIOLATION.cast_signed()),
-        }
-}
-
-/// Removes a placeholder that nobody holds.
-pub(crate) fn remove_if_abandoned(path: &Path) {
-    if is_placeholder_at(path) {
-        // An error means that it is in use: such a handle excludes others.
-        drop(open(path, 0));
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use codex_project_markers::sweep_placeholders_once;
+
     use super::*;
 
     fn folder() -> (tempfile::TempDir, PathBuf) {
@@ -113,7 +78,7 @@ mod tests {
         let first = Placeholder::hold(&path, &[]).unwrap();
         let second = Placeholder::hold(&path, &[]).unwrap();
         assert!(is_placeholder_at(&path));
-        remove_if_abandoned(&path);
+        sweep_placeholders_once(&folder);
         drop(first);
         assert!(is_placeholder_at(&path));
         drop(second);
@@ -127,10 +92,8 @@ mod tests {
         for path in [&abandoned, &own] {
             std::fs::create_dir(path).unwrap();
         }
-        security::set_attributes(&abandoned, ATTRIBUTES).unwrap();
-        for path in [&abandoned, &own] {
-            remove_if_abandoned(path);
-        }
+        security::set_attributes(&abandoned, PLACEHOLDER_ATTRIBUTES).unwrap();
+        sweep_placeholders_once(&folder);
         assert!(!abandoned.exists() && own.exists());
     }
 

@@ -8,7 +8,6 @@ mod resume_agent;
 mod send_input;
 mod shared;
 mod spawn_agent;
-mod tool_names;
 mod wait_agent;
 
 use std::sync::Arc;
@@ -21,7 +20,6 @@ use resume_agent::ResumeAgentTool;
 use send_input::SendInputTool;
 pub(super) use shared::{EndEvent, read_stored, request};
 use spawn_agent::SpawnAgentTool;
-pub use tool_names::{directs_agents, manages_agents};
 use wait_agent::WaitAgentTool;
 
 pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {

@@ -7,7 +7,7 @@ use codex_code_mode::{ScriptTool, declaration, identifier, scoped_name};
 use codex_model_client::ToolSpec;
 use serde_json::Value;
 
-use crate::agents::manages_agents;
+use crate::agent_tool_names::manages_agents;
 use crate::call::{ToolCall, ToolPayload};
 
 /// The tools for scripts, sorted by name.
@@ -28,7 +28,7 @@ pub struct NestedTool {
 }
 
 impl NestedTools {
-    /// Of what a turn builder, and of what it accepts without offering it.
+    /// Of what a turn has, and of what it accepts without offering it.
     pub fn new(
         offered: &[ToolSpec],
         deferred: &[(Option<String>, ToolSpec)],

@@ -5,7 +5,7 @@ use std::path::Path;
 use codex_protocol::{ExecCommandBeginEvent, ExecCommandSource};
 use codex_sandbox::Grants;
 
-use super::item::CommandItem;
+use crate::command_item::CommandItem;
 use crate::places::CallPlace;
 use crate::tool::ToolContext;
 use codex_gate::command_summary;

@@ -14,11 +14,11 @@ use futures::StreamExt;
 use futures::stream::BoxStream;
 
 use super::begin::command_item;
-use super::format::{CapturedStreams, CommandOutcome, ExitReason, OutputLayout};
-use super::item::CommandItem;
 use super::request::ApprovalArguments;
-use super::variables::own_variables;
 use crate::apply_patch;
+use crate::command_format::{CapturedStreams, CommandOutcome, ExitReason, OutputLayout};
+use crate::command_item::CommandItem;
+use crate::command_variables::own_variables;
 use crate::places::CallPlace;
 use crate::remote_command::{RemoteCall, start_there};
 use crate::tool::{ToolContext, ToolFailure, ToolResult, text};

@@ -14,17 +14,19 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use super::output::{read, wait};
-use super::terminal::{DeniedCommand, StartedCommand, Terminal};
-use super::terminals::WARN_AT;
 use crate::apply_patch;
 use crate::arguments::{arguments, function};
 use crate::command::{
-    ApprovalArguments, AskablePermissions, CommandItem, DECLINED_MESSAGE, OutputLayout,
-    approval_properties, command_item, effect, launch, spawn_problem,
+    ApprovalArguments, AskablePermissions, DECLINED_MESSAGE, approval_properties, command_item,
+    effect, launch, spawn_problem,
 };
+use crate::command_format::OutputLayout;
+use crate::command_item::CommandItem;
 use crate::places::{CallPlace, ToolEnvironments};
 use crate::remote_command::{RemoteCall, start_there};
 use crate::shell_command::login;
+use crate::terminals::WARN_AT;
+use crate::terminals::{DeniedCommand, StartedCommand, Terminal};
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use crate::turn_checkpoints::WatchedCommand;
 use codex_gate::{CommandEffect, Effect, Permit, check_arguments};

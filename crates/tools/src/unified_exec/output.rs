@@ -6,8 +6,8 @@ use codex_protocol::{TruncationMode, TruncationPolicy};
 use codex_shell_command::quote_command;
 use serde_json::{Map, Value, json};
 
-use super::terminal::Terminal;
-use crate::command::with_refusals;
+use crate::command_format::with_refusals;
+use crate::terminals::Terminal;
 use crate::tool::ToolContext;
 use codex_session_base::history::truncate::{formatted_cut, tokens_of};
 

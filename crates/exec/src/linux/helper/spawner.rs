@@ -9,7 +9,8 @@
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use codex_sandbox::{Decoder, Encoder, MalformedMessage, Placeholders, ProcessIdentity};
+use codex_project_markers::Placeholders;
+use codex_sandbox::{Decoder, Encoder, MalformedMessage, ProcessIdentity};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{

@@ -1,24 +1,65 @@
-//! Markers of project and repository roots.
+//! Layer: foundation. What marks the root of a project or repository.
 //!
-//! Code that looks for `.git`, `.codex` or another marker must use this module, because two kinds of markers must be
-//! ignored: placeholders, which exist only while commands run, and entries of a folder that everyone may write to, such as
-//! `/tmp`.
+//! Code that looks for `.git`, `.codex` or another marker must use this crate, because two kinds of markers must be
+//! ignored: placeholders, which the sandbox puts in place of protected entries while commands run, and entries of a folder that
+//! everyone may write to, such as `/tmp`.
+//!
+//! Code map: `linux`, `macos` and `windows` (placeholders; one of them is the module `platform`).
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(windows)]
+mod windows;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
 
-use crate::platform::{is_placeholder_at, is_shared_folder, remove_if_abandoned};
+#[cfg(target_os = "linux")]
+use linux as platform;
+#[cfg(target_os = "macos")]
+use macos as platform;
+#[cfg(windows)]
+use windows as platform;
+
+#[cfg(target_os = "linux")]
+pub use linux::{PlaceholderError, Placeholders};
+pub use platform::is_placeholder_at;
+#[cfg(windows)]
+pub use windows::{PLACEHOLDER_ATTRIBUTES, open_placeholder};
+
+use platform::remove_if_abandoned;
 
 /// Entries of a folder that affect what later runs outside the sandbox.
-pub(crate) const PROTECTED_NAMES: [&str; 3] = [".git", ".agents", ".codex"];
+pub const PROTECTED_NAMES: [&str; 3] = [".git", ".agents", ".codex"];
 
 /// Whether a folder has a valid marker with this name. Follows links.
 #[must_use]
 pub fn has_marker(folder: &Path, name: &str) -> bool {
     let path = folder.join(name);
     codex_mounts::exists(&path) && !is_placeholder_at(&path) && !is_shared_folder(folder)
+}
+
+/// Whether everyone may create entries in a folder, so that their origin is unknown.
+#[cfg(unix)]
+#[must_use]
+pub fn is_shared_folder(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+
+    const STICKY_AND_WRITABLE_BY_OTHERS: u32 = 0o1002;
+    codex_mounts::metadata(folder).is_ok_and(|metadata| {
+        metadata.mode() & STICKY_AND_WRITABLE_BY_OTHERS == STICKY_AND_WRITABLE_BY_OTHERS
+    })
+}
+
+/// Whether everyone may create entries in a folder. Access lists are not read: temporary folders belong to one user.
+#[cfg(windows)]
+#[must_use]
+pub fn is_shared_folder(_: &Path) -> bool {
+    false
 }
 
 /// Whether a folder has any entry with this name except a placeholder. For code that must see what other programs see.
@@ -52,7 +93,7 @@ pub fn sweep_placeholders_once(folder: &Path) {
     remove_abandoned_placeholders(folder);
 }
 
-pub(crate) fn remove_abandoned_placeholders(folder: &Path) {
+fn remove_abandoned_placeholders(folder: &Path) {
     let Ok(folder) = codex_mounts::canonicalize(folder) else {
         return;
     };

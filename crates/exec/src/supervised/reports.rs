@@ -6,11 +6,11 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio::sync::{mpsc, oneshot};
 
-use super::message::{LENGTH, REPORT_LIMIT, SupervisorReport};
 use super::streams::OurEnds;
-use super::terminal::Terminal;
 use crate::launch::SpawnError;
 use crate::process::{Process, SpawnedProcess, StateReporter};
+use crate::unix::Terminal;
+use crate::unix::message::{LENGTH, REPORT_LIMIT, SupervisorReport};
 
 /// The owner of the command that a supervisor was asked to start, once it runs. `after` runs when the supervisor is gone.
 pub(crate) async fn started(

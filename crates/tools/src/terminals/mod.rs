@@ -1,12 +1,15 @@
 //! The terminals of a session, by their ids.
 
+mod terminal;
+mod typed_line;
+
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::terminal::Terminal;
 use codex_session_base::thread::BackgroundTerminal;
+pub(crate) use terminal::{DeniedCommand, StartedCommand, Terminal};
 
 /// The maximum number of terminals.
 const MAX_TERMINALS: usize = 64;

@@ -8,7 +8,7 @@ use codex_exec::{
 use codex_protocol::{CommandConnections, TruncationPolicy};
 use serde_json::json;
 
-use super::item::{CommandEnd, connections};
+use super::command_item::{CommandEnd, connections};
 use codex_session_base::history::truncate::{byte_budget, formatted_cut, middle_cut};
 
 /// The bytes that are kept of both streams together.

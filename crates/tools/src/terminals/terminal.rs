@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-use crate::command::{CommandEnd, CommandItem, connections};
+use crate::command_item::{CommandEnd, CommandItem, connections};
 use crate::turn_checkpoints::WatchedCommand;
 use codex_session_base::ports::{Clock, RunningProcess};
 use codex_session_base::thread::BackgroundTerminal;
@@ -42,11 +42,11 @@ pub struct Terminal {
     cwd: PathBuf,
     pub tty: bool,
     /// What the call could do that started it.
-    pub(super) rights: TurnRights,
+    pub(crate) rights: TurnRights,
     /// Where it may write, if that is watched.
-    pub(super) roots: Vec<PathBuf>,
+    pub(crate) roots: Vec<PathBuf>,
     /// What its network has refused.
-    pub(super) network: NetworkLog,
+    pub(crate) network: NetworkLog,
     /// The output since the last call.
     new_output: Mutex<OutputCapture>,
     ended: watch::Receiver<Option<ExitStatus>>,
@@ -126,18 +126,18 @@ impl Terminal {
     }
 
     /// Waits until the command has ended. Its end may not be emitted yet.
-    pub(super) async fn until_ended(&self) {
+    pub(crate) async fn until_ended(&self) {
         let mut ended = self.ended.clone();
         let _ = ended.wait_for(Option::is_some).await;
     }
 
     /// Waits until the command has ended and its end was emitted.
-    pub(super) async fn until_reported(&self) {
+    pub(crate) async fn until_reported(&self) {
         self.reported.cancelled().await;
     }
 
     /// While this guard is held, the end of the command is not emitted.
-    pub(super) async fn before_end(&self) -> tokio::sync::MutexGuard<'_, ()> {
+    pub(crate) async fn before_end(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.end_lock.lock().await
     }
 

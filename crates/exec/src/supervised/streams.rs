@@ -5,10 +5,10 @@ use std::os::fd::OwnedFd;
 
 use tokio::net::unix::pipe;
 
-use super::Terminal;
 use crate::input::StandardInput;
 use crate::launch::StreamSetup;
 use crate::output::{OutputStream, ProcessOutput};
+use crate::unix::Terminal;
 
 /// This process's ends of a command's standard streams.
 pub(crate) struct OurEnds {

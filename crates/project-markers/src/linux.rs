@@ -12,12 +12,8 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::{AtFlags, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
-
-use super::error::{ConfineError, ConfineStep, WithStep as _};
-use super::paths::open_without_links;
-use crate::file_rules::{ProtectedPath, WhenAbsent};
 
 /// The sticky bit has no meaning on a folder that only its owner can write, so users do not set both.
 const MODE: u32 = 0o1755;
@@ -39,32 +35,32 @@ struct HeldPlaceholder {
     folder: OwnedFd,
 }
 
-impl Placeholders {
-    pub(super) fn for_paths(protected: &[ProtectedPath]) -> Result<Self, ConfineError> {
-        let mut placeholders = Self::default();
-        for entry in protected {
-            if entry.when_absent == WhenAbsent::KeepAbsent {
-                placeholders.hold(&entry.path)?;
-            }
-        }
-        Ok(placeholders)
-    }
+/// A placeholder could not be created.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no placeholder at {}: {errno}", path.display())]
+pub struct PlaceholderError {
+    pub path: PathBuf,
+    pub errno: Errno,
+}
 
+impl Placeholders {
     /// Places a placeholder at another path. Does nothing if it exists or this process could not create it.
     ///
     /// # Errors
     /// The placeholder cannot be created.
-    pub fn hold(&mut self, path: &Path) -> Result<(), ConfineError> {
+    pub fn hold(&mut self, path: &Path) -> Result<(), PlaceholderError> {
         let missing = first_missing(path);
         self.held
             .retain(|held| held.path != missing || held.is_linked());
         if self.held.iter().any(|held| held.path == missing) {
             return Ok(());
         }
+        let failed = |errno| PlaceholderError {
+            path: missing.to_path_buf(),
+            errno,
+        };
         for _ in 0..TRIES {
-            match try_hold(missing)
-                .with_step(|| ConfineStep::HoldPlaceholder(missing.to_path_buf()))?
-            {
+            match try_hold(missing).map_err(failed)? {
                 HoldAttempt::Held(held) => {
                     self.held.push(held);
                     return Ok(());
@@ -73,7 +69,7 @@ impl Placeholders {
                 HoldAttempt::Changing => std::thread::sleep(BETWEEN_TRIES),
             }
         }
-        Err(Errno::AGAIN).with_step(|| ConfineStep::HoldPlaceholder(missing.to_path_buf()))
+        Err(failed(Errno::AGAIN))
     }
 
     /// Removes the placeholders that have no other holder.
@@ -114,7 +110,7 @@ fn try_hold(path: &Path) -> Result<HoldAttempt, Errno> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Ok(HoldAttempt::NotNeeded);
     };
-    let parent = open_without_links(parent, OFlags::DIRECTORY)?;
+    let parent = open_without_links(parent)?;
     let made = match rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(MODE)) {
         Ok(()) => true,
         Err(Errno::EXIST) => false,
@@ -166,7 +162,8 @@ fn is_placeholder(folder: &OwnedFd) -> Result<bool, Errno> {
 }
 
 /// Whether there is a placeholder at `path`.
-pub(crate) fn is_placeholder_at(path: &Path) -> bool {
+#[must_use]
+pub fn is_placeholder_at(path: &Path) -> bool {
     // The mode excludes almost everything else without reading the folder.
     let may_be = rustix::fs::lstat(path).is_ok_and(|status| has_mode(&status));
     may_be
@@ -180,8 +177,7 @@ pub(crate) fn remove_if_abandoned(path: &Path) {
     let (Some(parent), true) = (path.parent(), is_placeholder_at(path)) else {
         return;
     };
-    let opened = open_without_links(parent, OFlags::DIRECTORY)
-        .and_then(|parent| Ok((parent, open_folder(path)?)));
+    let opened = open_without_links(parent).and_then(|parent| Ok((parent, open_folder(path)?)));
     if let Ok((parent, folder)) = opened {
         let path = path.to_path_buf();
         HeldPlaceholder {
@@ -191,6 +187,13 @@ pub(crate) fn remove_if_abandoned(path: &Path) {
         }
         .leave();
     }
+}
+
+/// Opens a resolved folder: a link in its path now was created to escape.
+fn open_without_links(folder: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    rustix::fs::openat2(CWD, folder, flags, Mode::empty(), resolve)
 }
 
 fn open_folder(path: &Path) -> Result<OwnedFd, Errno> {
@@ -342,12 +345,12 @@ mod tests {
         let path = root.join("sub/.git");
         fs::create_dir(root.join("sub")).unwrap();
         let mut placeholders = placeholders(&path);
-        crate::markers::remove_abandoned_placeholders(&root.join("sub"));
+        crate::remove_abandoned_placeholders(&root.join("sub"));
         assert!(path.is_dir());
         // Leaks the holder to simulate a killed process.
         drop(std::mem::take(&mut placeholders.held));
         assert!(path.is_dir() && !crate::has_marker(&root.join("sub"), ".git"));
-        crate::markers::remove_abandoned_placeholders(&root.join("sub"));
+        crate::remove_abandoned_placeholders(&root.join("sub"));
         assert!(!path.exists());
     }
 
