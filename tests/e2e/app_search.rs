@@ -184,7 +184,7 @@ fn offered_tools(test: &AppTest, request: usize) -> usize {
 }
 
 #[tokio::test]
-async fn apps_mentioned_by_steering_are_offered_at_once_and_after_a_resume() {
+async fn apps_mentioned_while_steering_are_offered() {
     let waits = sse::function_call("c", "shell_command", &json!({ "command": "cat fifo" }));
     let waits = HttpReply::stream(&sse::items(&[waits]));
     let replies = vec![

@@ -467,7 +467,7 @@ async fn lost_connection_neither_loses_nor_repeats_lines() {
 }
 
 #[tokio::test]
-async fn remote_input_is_written_once_and_in_order_after_a_lost_connection() {
+async fn lost_connection_repeats_no_remote_input() {
     let far = OtherMachine::start().await;
     let wire = Wire::connect(&far).await;
     let (_environments, machine) = machine_at(wire.url());

@@ -95,7 +95,7 @@ fn home_with_slow_hook(model: &ModelServer) -> TempDir {
 }
 
 #[tokio::test]
-async fn message_of_an_interrupted_turn_that_did_not_take_it_is_queued_again() {
+async fn untaken_message_of_an_interrupted_turn_returns_to_the_queue() {
     let model = ModelServer::start([]).await.unwrap();
     let home = home_with_slow_hook(&model);
     let mut server = experimental_server(&home).await;
@@ -116,7 +116,7 @@ async fn message_of_an_interrupted_turn_that_did_not_take_it_is_queued_again() {
 }
 
 #[tokio::test]
-async fn message_of_a_turn_that_ends_with_its_server_before_it_took_it_is_kept() {
+async fn untaken_message_survives_the_end_of_the_server() {
     let model = ModelServer::start([]).await.unwrap();
     let home = home_with_slow_hook(&model);
     let mut server = experimental_server(&home).await;
@@ -132,7 +132,7 @@ async fn message_of_a_turn_that_ends_with_its_server_before_it_took_it_is_kept()
 }
 
 #[tokio::test]
-async fn message_of_a_turn_that_fails_before_it_took_it_is_queued_again_and_waits() {
+async fn untaken_message_of_a_failed_turn_returns_to_the_queue() {
     let model = ModelServer::start([]).await.unwrap();
     let home = home_with_slow_hook(&model);
     hooks::add(&home, "[limits.turn]\nmax_seconds = 1\n");

@@ -174,7 +174,7 @@ async fn the_turns_of_a_rollback_are_those_that_clients_see() {
 
 /// The observer of the protocol counts the replies.
 #[tokio::test]
-async fn rollback_is_answered_once_while_a_turn_runs_and_while_the_server_ends() {
+async fn rollback_in_a_turn_or_at_the_end_has_one_reply() {
     let latch = Latch::new();
     let mut scripted = thread_with_a_turn([held(&latch, "two")]).await;
     let params = json!({ "input": input("second") });

@@ -174,7 +174,7 @@ async fn console_is_begun_anew_when_rights_change() {
 }
 
 #[tokio::test]
-async fn terminal_of_a_wider_turn_accepts_only_interrupts_from_a_narrower_one() {
+async fn narrower_turn_can_only_interrupt_a_wider_terminal() {
     let mut scripted = Scripted::start("approval_policy = \"never\"").await;
     let start = json!({ "cmd": "bash", "tty": true, "yield_time_ms": 250 });
     let outputs = scripted

@@ -237,7 +237,7 @@ async fn an_empty_path_is_none() {
 }
 
 #[tokio::test]
-async fn resumed_thread_keeps_its_model_and_a_given_history_gets_a_new_id() {
+async fn resumed_threads_keep_their_model() {
     let model = ModelServer::start([message_reply("a", "hello")])
         .await
         .unwrap();

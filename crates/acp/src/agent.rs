@@ -199,7 +199,7 @@ impl Agent {
     /// Sends a request to the engine.
     pub(crate) async fn call(&self, method: &str, params: &impl Serialize) -> Result<Value, Error> {
         let reply = self.engine.call(method, params).await;
-        reply.map_err(errors::of_engine)
+        reply.map_err(errors::from_engine)
     }
 
     /// Runs the handler of a request and sends its reply.

@@ -52,7 +52,7 @@ pub(crate) async fn unsaved(
 async fn read(agent: &Agent, session: &AcpSession, path: &Path) -> Result<String, Error> {
     let request = ReadTextFileRequest::new(session.id.clone(), path);
     let reply = agent.peer.request("fs/read_text_file", request).await;
-    let reply: ReadTextFileResponse = reply.map_err(errors::of_client)?;
+    let reply: ReadTextFileResponse = reply.map_err(errors::from_client)?;
     Ok(reply.content)
 }
 

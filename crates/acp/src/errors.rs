@@ -10,17 +10,17 @@ use serde_json::{Value, json};
 
 /// Reads the params of a method.
 pub(crate) fn read<T: for<'de> Deserialize<'de>>(params: &RawValue) -> Result<T, Error> {
-    codex_json_rpc::params(params).map_err(of_client)
+    codex_json_rpc::params(params).map_err(from_client)
 }
 
 /// An error reply of the client, or a closed connection.
-pub(crate) fn of_client(error: codex_json_rpc::Error) -> Error {
+pub(crate) fn from_client(error: codex_json_rpc::Error) -> Error {
     let code = i32::try_from(error.code).unwrap_or(ErrorCode::InternalError.into());
     Error::new(code, error.message).data(error.data)
 }
 
 /// An error reply of the engine, or a closed connection.
-pub(crate) fn of_engine(error: ClientError) -> Error {
+pub(crate) fn from_engine(error: ClientError) -> Error {
     match error {
         ClientError::Refused { error, .. } => {
             let kind = match error.code {
@@ -49,7 +49,7 @@ pub(crate) fn failed(message: String) -> Error {
 }
 
 /// A failed turn. It is an error, so that clients do not show it as an answer.
-pub(crate) fn of_turn(error: Option<&TurnError>) -> Error {
+pub(crate) fn from_turn(error: Option<&TurnError>) -> Error {
     let Some(error) = error else {
         return with_message(Error::internal_error(), "the turn failed".to_owned());
     };

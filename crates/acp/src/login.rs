@@ -119,7 +119,7 @@ async fn show_page(agent: &Agent, request: RequestId, id: &str, url: &str) -> Re
     let mode = ElicitationUrlMode::new(scope, id.to_owned(), url);
     let page = CreateElicitationRequest::new(mode, "Log in to ChatGPT");
     let answer = agent.peer.request("elicitation/create", page).await;
-    let answer: CreateElicitationResponse = answer.map_err(errors::of_client)?;
+    let answer: CreateElicitationResponse = answer.map_err(errors::from_client)?;
     match answer.action {
         ElicitationAction::Accept(_) => Ok(()),
         _ => Err(Error::request_cancelled()),

@@ -261,7 +261,7 @@ impl SessionEnvironment<'_> {
             }
         };
         let reply = agent.engine.call_with_hook(method, &params, note).await;
-        let reply = reply.map_err(errors::of_engine)?;
+        let reply = reply.map_err(errors::from_engine)?;
         let id = reply["thread"]["id"].as_str().unwrap_or_default();
         let session = agent.find(id).ok_or_else(Error::internal_error)?;
         let ignored_servers = client_servers.ignored;

@@ -122,7 +122,7 @@ pub(crate) async fn steer(
                          "clientUserMessageId": agent.message_ids.next() });
     let hook = move |_: &_| accepted();
     let reply = agent.engine.call_with_hook("turn/steer", &params, hook);
-    reply.await.map(|_| ()).map_err(errors::of_engine)
+    reply.await.map(|_| ()).map_err(errors::from_engine)
 }
 
 /// A turn of the session started.
@@ -180,7 +180,7 @@ fn outcome_of(turn: &Turn, cut: Option<&AnswerCut>) -> Result<StopReason, Error>
             Some(AnswerCut::ContentFilter) => StopReason::Refusal,
             Some(AnswerCut::Other(_)) | None => StopReason::EndTurn,
         }),
-        TurnStatus::Failed => Err(errors::of_turn(turn.error.as_ref())),
+        TurnStatus::Failed => Err(errors::from_turn(turn.error.as_ref())),
     }
 }
 

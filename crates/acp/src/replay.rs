@@ -29,7 +29,7 @@ pub(crate) async fn join_turn(agent: &Agent, session: &Arc<AcpSession>) -> Resul
     let listed = agent
         .engine
         .call_with_hook("thread/turns/list", &params, join);
-    listed.await.map(drop).map_err(errors::of_engine)
+    listed.await.map(drop).map_err(errors::from_engine)
 }
 
 /// Sends the stored items of the thread as updates.

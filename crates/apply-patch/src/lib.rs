@@ -1,7 +1,7 @@
 //! Layer: capability. Patches: parse, verify against files, apply as a whole or not at all, and diff.
 //!
 //! [`Patch::parse`] reads the text. [`Patch::verify`] compares it with the files and returns a [`PatchPlan`]: the changes and
-//! the real paths they touch, with links followed. [`apply`] applies the plan, all steps or none. [`TurnDiff`] collects
+//! the real paths they touch, with links followed. [`apply()`] applies the plan, all steps or none. [`TurnDiff`] collects
 //! what the patches of a turn changed. [`written_changes`] reads a patch that is not complete. [`run_program`] is the `apply_patch` command line for the same steps.
 //!
 //! This crate asks for no permission: the caller passes the gate between verifying and applying.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::files::FileEntry;
 
-/// A verified patch. Created by [`crate::Patch::verify`], applied by [`crate::apply`].
+/// A verified patch. Created by [`crate::Patch::verify`], applied by [`crate::apply()`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatchPlan {
     pub(crate) changes: Vec<PatchChange>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 /// The most rows of a batch.
-const MOST_ROWS: usize = 1_000_000;
+const MAX_ROWS: usize = 1_000_000;
 
 /// A task: one thread with one turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -106,7 +106,7 @@ pub enum TaskFileProblem {
     Table(#[from] TableProblem),
     #[error("the file has no rows")]
     Empty,
-    #[error("the file has more than {MOST_ROWS} rows; split it")]
+    #[error("the file has more than {MAX_ROWS} rows; split it")]
     TooMany,
 }
 
@@ -130,7 +130,7 @@ pub fn read_tasks(
     if objects.is_empty() {
         return Err(TaskFileProblem::Empty);
     }
-    if objects.len() > MOST_ROWS {
+    if objects.len() > MAX_ROWS {
         return Err(TaskFileProblem::TooMany);
     }
     let mut ids = TaskIds::default();
@@ -140,7 +140,7 @@ pub fn read_tasks(
 }
 
 fn csv_rows(text: &str) -> Result<Vec<Map<String, Value>>, TaskFileProblem> {
-    let table = TaskTable::parse(text, None, MOST_ROWS)?;
+    let table = TaskTable::parse(text, None, MAX_ROWS)?;
     let headers = table.headers;
     let rows = table.items.into_iter().map(|item| {
         let values = headers.iter().cloned().zip(item.row);

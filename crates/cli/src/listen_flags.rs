@@ -178,10 +178,10 @@ impl AuthFlags {
             "`--ws-shared-secret-file` is required when `--ws-auth signed-bearer-token` is set",
         )?;
         let secret = secret_file("--ws-shared-secret-file", &path)?;
-        let least = SignedTokens::SECRET_BYTES;
-        if secret.len() < least {
+        let min_bytes = SignedTokens::SECRET_BYTES;
+        if secret.len() < min_bytes {
             bail!(
-                "the secret in {} is shorter than {least} bytes",
+                "the secret in {} is shorter than {min_bytes} bytes",
                 path.display()
             );
         }

@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lost_final_output_is_reported_but_an_early_exit_is_no_loss() {
+    async fn lost_final_output_is_reported() {
         let mut reader = RouteReader::new();
         reader.output(1, "a").await;
         reader.routes.take_read("p", read(&[], 4)).await;

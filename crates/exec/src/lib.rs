@@ -9,12 +9,12 @@
 //! job object of the kernel has the same purpose.
 //!
 //! Code map: `launcher` (starts a command), `launch` (what it needs for that), `process` (its owner), `processes` (the port by
-//! which others start commands), `output` and `input` (its streams), `run` (runs a command
-//! to its end), `capture` (bounded memory for output), `environment` (variables of commands), `network` (questions about hosts and what a command reached). What systems do differently
-//! is in `linux`, `macos` and `windows`, which have the same interface: `Backend`, `Terminal`, the ends of pipes. `unix` and
-//! `supervised` are shared by the first two: messages to the supervisor, terminals, pipes; streams and reports of commands. `descendants` is the
-//! part of `macos` that can be tested on every system; `command_line`, `environment_block`, `program_file` and
-//! `typed_input` are those of `windows`.
+//! which others start commands), `output` and `input` (its streams), `run` (runs a command to its end), `capture` (bounded memory
+//! for output), `environment` (variables of commands), `network` (questions about hosts and what a command reached). What systems
+//! do differently is in `linux`, `macos` and `windows`, which have the same interface: `Backend`, `Terminal`, the ends of pipes.
+//! `unix` and `supervised` are shared by the first two: messages to the supervisor, terminals, pipes; streams and reports of
+//! commands. `descendants` is the part of `macos` that can be tested on every system; `command_line`, `environment_block`,
+//! `program_file` and `typed_input` are those of `windows`.
 
 mod capture;
 #[cfg(any(windows, test))]

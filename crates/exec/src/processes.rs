@@ -9,7 +9,8 @@ use futures::future::BoxFuture;
 use futures::stream::{self, BoxStream};
 
 use crate::input::StandardInput;
-use crate::launch::{Launch, Launcher, SpawnError};
+use crate::launch::{Launch, SpawnError};
+use crate::launcher::Launcher;
 use crate::output::{OutputChunk, ProcessOutput};
 use crate::process::{Process, SpawnedProcess};
 use crate::status::ExitStatus;

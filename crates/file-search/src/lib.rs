@@ -1,6 +1,6 @@
 //! Layer: capability. Finds files by letters of their path.
 //!
-//! [`search`] walks folders and matches while walking. A [`SearchSession`] walks them once and serves several queries.
+//! [`search()`] walks folders and matches while walking. A [`SearchSession`] walks them once and serves several queries.
 //! Both apply ignore files, skip git's own files, follow links without cycles, and stop when they are cancelled.
 //!
 //! Code map: `walk` (finds paths on several threads), `ignore` (excludes paths), `query` (matches and scores a path),

@@ -1,9 +1,9 @@
 //! Layer: foundation. HTTP for all parts of the program.
 //!
 //! [`HttpPool`] holds the connections of a process, with its proxies, certificates and redirect policy.
-//! [`SentSecrets`] and [`error_text`] keep secrets out of errors. [`SseParser`] parses server-sent events. [`fetch`]
+//! [`SentSecrets`] and [`error_text`] keep secrets out of errors. [`SseParser`] parses server-sent events. [`fetch()`]
 //! reads a reply with limits on time and size, [`SharedLogin`] renews what a request is sent with,
-//! [`form`] and [`parameters`] encode and decode fields. [`serve_http`]
+//! [`form()`] and [`parameters`] encode and decode fields. [`serve_http`]
 //! is the HTTP server. [`WebSocket`] is a message connection, for clients and servers. [`PkceSecrets`] and [`CallbackSite`] are for logins with a browser.
 //!
 //! It knows no model, no MCP server and no account.

@@ -90,8 +90,7 @@ enum LineState {
     Skipped(usize),
 }
 
-/// The parser: give it a chunk with [`SseParser::push`], then take events with [`SseParser::next`]
-/// until there is none left.
+/// The parser: give a chunk to [`SseParser::next`], which takes events from it until there is none left.
 #[derive(Debug)]
 pub struct SseParser {
     limits: SseLimits,

@@ -17,7 +17,7 @@ use codex_protocol::Provider;
 pub trait ModelClient: Send + Sync + fmt::Debug {
     /// Sends a request and opens the response stream.
     ///
-    /// The caller retries if the stream fails: [`Provider::stream_retries`].
+    /// The caller retries if the stream fails.
     async fn stream(&self, request: &ModelRequest) -> Result<ModelStream, ModelError>;
 
     /// Lets the server compact the history of a request.

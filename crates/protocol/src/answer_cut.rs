@@ -39,7 +39,7 @@ impl AnswerCut {
         }
     }
 
-    /// The reason that a text of [`AnswerCut::fmt`] names, if it is one of the two known ones.
+    /// The reason that a displayed text names, if it is one of the two known ones.
     #[must_use]
     pub fn known_in_text(text: &str) -> Option<Self> {
         if text.starts_with(LENGTH) {

@@ -1,6 +1,6 @@
 //! Layer: engine. Trace bundles of a session: the writer, the reduced model, and the offline reducer.
 //!
-//! A bundle is a folder with an ordered log of raw events and the payload files that they refer to ([`format`]).
+//! A bundle is a folder with an ordered log of raw events and the payload files that they refer to ([`mod@format`]).
 //! It is written by a [`Recorder`] while a session runs, and nothing in that can block or fail the session.
 //! Afterwards [`replay_bundle`] reduces it to a graph ([`model`]) that [`write_state`] puts into `state.json`.
 //!

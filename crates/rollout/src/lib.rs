@@ -1,8 +1,8 @@
 //! Layer: capability. The append-only log of a thread, called a rollout.
 //!
 //! A rollout is a file of JSON lines under the home folder. [`RolloutWriter`] owns the one thread that writes
-//! all rollouts, and [`RolloutLog`] is what a session appends to. [`load`] reads a whole file, [`scan`]
-//! iterates over its lines, [`find`] locates the file of a thread. [`archive`], [`unarchive`] and [`amend`]
+//! all rollouts, and [`RolloutLog`] is what a session appends to. [`load()`] reads a whole file, [`scan()`]
+//! iterates over its lines, [`find()`] locates the file of a thread. [`archive`], [`unarchive`] and [`amend()`]
 //! work on threads that are not loaded. [`RolloutChain`] follows references to the files that a file
 //! continues. A line that cannot be read is counted and skipped, and an append after an incomplete line starts
 //! a new line.

@@ -1,6 +1,6 @@
 //! Layer: capability. Enforces a sandbox policy by means of the operating system.
 //!
-//! A policy is either enforced at a known level, or the command is refused: [`plan`] returns a [`LaunchPlan`] that names
+//! A policy is either enforced at a known level, or the command is refused: [`plan()`] returns a [`LaunchPlan`] that names
 //! its mechanisms, or a [`LaunchPlanError`] that names the missing one. This crate starts no process: the launcher of the command
 //! applies the plan (on Linux in a helper process, see [`Confinement`]; on macOS by a wrapper command; on Windows by a
 //! token, see `Confinement::apply`).

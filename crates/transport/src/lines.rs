@@ -56,7 +56,7 @@ impl<R: BufRead> Lines<R> {
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
-    /// Like [`next`](Lines::next) for a stream. Cancel safe.
+    /// Like [`next_line`](Lines::next_line) for a stream. Cancel safe.
     pub async fn next_of_stream(&mut self) -> io::Result<Option<InputLine>> {
         loop {
             let available = self.input.fill_buf().await?;

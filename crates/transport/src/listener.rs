@@ -121,7 +121,7 @@ async fn serve_client(
                 Ok(message) => session.take(message).await,
                 Err(broken) => {
                     tracing::debug!(%broken, "nothing more is read from a client");
-                    control.reason(&broken);
+                    control.set_close_reason(&broken);
                     break;
                 }
             }

@@ -19,10 +19,10 @@ use crate::message::EncodedMessage;
 use crate::outbox::Outbox;
 
 /// The longest frame, and the most that is written at once.
-const PIECE: usize = 64 * 1024;
+const PIECE_BYTES: usize = 64 * 1024;
 
 /// The idle time before a ping, and then before the connection is closed.
-const SILENCE: Duration = Duration::from_secs(30);
+const PING_AFTER: Duration = Duration::from_secs(30);
 
 /// Control frames, which the reader queues for the writer.
 #[derive(Debug, Default)]
@@ -44,7 +44,7 @@ struct PendingFrames {
 
 impl ControlQueue {
     /// Sets the reason in the close frame.
-    pub(super) fn reason(&self, broken: &FrameError) {
+    pub(super) fn set_close_reason(&self, broken: &FrameError) {
         if let Some(code) = broken.close_code() {
             let _ = self.close_code.set(code);
         }
@@ -53,13 +53,13 @@ impl ControlQueue {
     /// Waits until the client does not respond to a ping.
     pub(super) async fn until_silent(&self) {
         loop {
-            tokio::time::sleep(SILENCE).await;
+            tokio::time::sleep(PING_AFTER).await;
             if self.is_alive.swap(false, Ordering::Relaxed) {
                 continue;
             }
             self.pending.lock().ping = true;
             self.changed.notify_one();
-            tokio::time::sleep(SILENCE).await;
+            tokio::time::sleep(PING_AFTER).await;
             if !self.is_alive.swap(false, Ordering::Relaxed) {
                 return;
             }
@@ -227,14 +227,14 @@ async fn write_text(
     message: EncodedMessage,
     control: &ControlQueue,
 ) -> io::Result<()> {
-    let mut pieces = message.into_text_pieces(PIECE).peekable();
+    let mut pieces = message.into_text_pieces(PIECE_BYTES).peekable();
     let mut opcode = OpCode::Data(Data::Text);
     loop {
         let piece = pieces.next().unwrap_or_default();
         let is_last = pieces.peek().is_none();
         frame::write(buffer, opcode, is_last, &piece)?;
         opcode = OpCode::Data(Data::Continue);
-        if buffer.len() >= PIECE {
+        if buffer.len() >= PIECE_BYTES {
             if let Some((opcode, payload)) = control.take() {
                 frame::write(buffer, opcode, true, &payload)?;
             }

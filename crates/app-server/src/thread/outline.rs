@@ -3,7 +3,7 @@
 //!
 //! It is made by the same fold as the turns themselves, from lines without their large members, so that one pass over
 //! the file parses little JSON. When lines were added to the file, only the last turns are read again. The outlines of
-//! recently used threads are kept in memory, and those of large files in the home folder ([`OutlineFolder`]).
+//! recently used threads are kept in memory, and those of large files in the home folder (`OutlineFolder`).
 
 use std::collections::BTreeSet;
 use std::io;

@@ -1,7 +1,7 @@
 //! Automatic review of approvals: a hidden agent judges the risk of an action in place of a person.
 //!
 //! The reviewer is a thread of its own, without a file, that may read and do nothing else. It gets our risk policy, or that
-//! of an administrator, as its instructions, and the transcript and the action as data ([`question`]). It answers several
+//! of an administrator, as its instructions, and the transcript and the action as data ([`mod@question`]). It answers several
 //! questions of its thread ([`Reviewer`]), one at a time. Whatever it does not answer in time and in
 //! the form that was asked for is a denial ([`verdict`]).
 

@@ -41,9 +41,9 @@ impl AccessPlan {
         for root in &roots {
             let entries = AccessEntry::of_root(&root.sid, is_folder(root.path).unwrap_or(true));
             plan.add(root.path, entries);
-            for outer in around(&roots, root.path) {
+            for outer in roots_containing(&roots, root.path) {
                 plan.keep_in_place(outer, root.path);
-                plan.add(root.path, [AccessEntry::fixing(&outer.sid)]);
+                plan.add(root.path, [AccessEntry::preventing_moves(&outer.sid)]);
             }
         }
         let is_root = |path: &PathBuf| rules.writable.contains(path);
@@ -53,7 +53,7 @@ impl AccessPlan {
             if kind.is_none() && protected.when_absent == WhenAbsent::Ignore {
                 continue;
             }
-            for root in around(&roots, path) {
+            for root in roots_containing(&roots, path) {
                 plan.keep_in_place(root, path);
                 let entry = AccessEntry::protecting(&root.sid, kind.unwrap_or(true));
                 match kind {
@@ -72,11 +72,11 @@ impl AccessPlan {
     fn keep_in_place(&mut self, root: &Root<'_>, path: &Path) {
         let folders = path.ancestors().skip(1);
         for folder in folders.take_while(|folder| *folder != root.path) {
-            self.add(folder, [AccessEntry::fixing(&root.sid)]);
+            self.add(folder, [AccessEntry::preventing_moves(&root.sid)]);
         }
     }
 
-    /// Adds entries, but none that denies what another one denies too.
+    /// Adds entries without those whose denials another entry includes.
     fn add(&mut self, path: &Path, entries: impl IntoIterator<Item = AccessEntry>) {
         let known = self.entries.entry(path.to_path_buf()).or_default();
         for entry in entries {
@@ -89,7 +89,10 @@ impl AccessPlan {
 }
 
 /// The roots that a path is in.
-fn around<'r, 'a>(roots: &'r [Root<'a>], path: &'r Path) -> impl Iterator<Item = &'r Root<'a>> {
+fn roots_containing<'r, 'a>(
+    roots: &'r [Root<'a>],
+    path: &'r Path,
+) -> impl Iterator<Item = &'r Root<'a>> {
     let inside = move |root: &&Root<'_>| path.starts_with(root.path) && path != root.path;
     roots.iter().filter(inside)
 }
@@ -156,7 +159,7 @@ mod tests {
             &["/w/a/.git", "/w/a/.git/hooks"],
             &["/w/b/c/.codex"],
         );
-        let fixing = [AccessEntry::fixing(&sid("/w"))];
+        let fixing = [AccessEntry::preventing_moves(&sid("/w"))];
         for folder in ["/w/a", "/w/b", "/w/b/c"] {
             assert_eq!(entries(&plan, folder), fixing, "{folder}");
         }
@@ -169,9 +172,12 @@ mod tests {
     fn roots_in_roots_stay_and_protect_for_both() {
         let plan = plan(&["/t", "/t/a/w"], &["/t/a/w/.git", "/t/a/w"], &[]);
         let (outer, inner) = (sid("/t"), sid("/t/a/w"));
-        assert_eq!(entries(&plan, "/t/a"), [AccessEntry::fixing(&outer)]);
+        assert_eq!(
+            entries(&plan, "/t/a"),
+            [AccessEntry::preventing_moves(&outer)]
+        );
         let mut root = AccessEntry::of_root(&inner, true);
-        root.push(AccessEntry::fixing(&outer));
+        root.push(AccessEntry::preventing_moves(&outer));
         assert_eq!(entries(&plan, "/t/a/w"), root);
         let both = [outer, inner].map(|sid| AccessEntry::protecting(&sid, true));
         assert_eq!(entries(&plan, "/t/a/w/.git"), both);

@@ -50,7 +50,7 @@ impl AccessEntry {
     }
 
     /// Forbids to delete or move a folder. What is below is not affected.
-    pub(crate) fn fixing(sid: &Sid) -> Self {
+    pub(crate) fn preventing_moves(sid: &Sid) -> Self {
         Self::new(ACCESS_DENIED, 0, DELETE, sid)
     }
 
@@ -224,7 +224,7 @@ mod tests {
             flags: INHERITED_FLAG,
             ..AccessEntry::full(&other)
         };
-        let denied = AccessEntry::fixing(&other);
+        let denied = AccessEntry::preventing_moves(&other);
         let allowed = AccessEntry::full(&other);
         let mut list =
             AccessList::from_entries(&[denied.clone(), allowed.clone(), inherited.clone()]);
@@ -242,10 +242,15 @@ mod tests {
             inherited.clone(),
         ];
         assert_eq!(decoded(&list), expected);
-        list.set(&[AccessEntry::fixing(&own)]);
+        list.set(&[AccessEntry::preventing_moves(&own)]);
         assert!(list.mentions(&own) && !list.mentions(&Sid::everyone()));
         assert!(!list.has(&entries));
-        let expected = [AccessEntry::fixing(&own), denied, allowed, inherited];
+        let expected = [
+            AccessEntry::preventing_moves(&own),
+            denied,
+            allowed,
+            inherited,
+        ];
         assert_eq!(decoded(&list), expected);
     }
 

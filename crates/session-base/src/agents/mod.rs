@@ -2,9 +2,9 @@
 //!
 //! An agent is a thread like any other. In the first form the session of its parent owns its [`ChildAgent`]: dropping
 //! that ends the agent, so no agent outlives its parent. A thread has access to its own agents only. In the second form
-//! agents have paths, and all threads of a tree work together as an [`AgentTeam`], which ends with the root.
+//! agents have paths, and all threads of a tree work together as an `AgentTeam`, which ends with the root.
 //!
-//! The subscriber of the thread that starts or loads an agent receives it ([`SpawnedAgent`](crate::SpawnedAgent)). If
+//! The subscriber of the thread that starts or loads an agent receives it (`SpawnedAgent`). If
 //! nobody takes it, the agent is not started, as nobody would answer its questions.
 
 mod agent_tree;

@@ -8,7 +8,7 @@ use codex_thread_state::{AgentJobItem, StateError, ThreadState};
 use jiff::Timestamp;
 
 /// The largest file, which is held in memory.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 const COLUMNS: [&str; 10] = [
     "job_id",
@@ -28,7 +28,7 @@ const COLUMNS: [&str; 10] = [
 pub(super) enum OutputProblem {
     #[error("{0}")]
     State(#[from] StateError),
-    #[error("the results are longer than {MOST_BYTES} bytes")]
+    #[error("the results are longer than {MAX_BYTES} bytes")]
     TooLong,
     #[error("{0}")]
     File(String),
@@ -84,7 +84,7 @@ pub(super) fn content(
     let mut content = header_line(headers);
     let mut is_too_long = false;
     state.agent_job_items(job, |item| {
-        is_too_long |= content.len() > MOST_BYTES;
+        is_too_long |= content.len() > MAX_BYTES;
         if !is_too_long {
             push_item(&mut content, job, item)?;
         }

@@ -13,7 +13,7 @@ use crate::arguments::{arguments, function};
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 /// The longest result as JSON, in bytes.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 const STOPPED_REASON: &str = "cancelled by worker request";
 
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ async fn report(context: &ToolContext) -> ToolResult {
         return refuse("result must be a JSON object");
     }
     let result = result.to_string();
-    if result.len() > MOST_BYTES {
+    if result.len() > MAX_BYTES {
         return refuse("result is longer than 1 MiB: write it to a file and report the path");
     }
     let (state, worker) = (Arc::clone(state), session.emitter.thread().to_string());

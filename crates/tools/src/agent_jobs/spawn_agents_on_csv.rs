@@ -18,14 +18,14 @@ use crate::patch_item::{PermittedPatch, permit};
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 
 /// The longest input file.
-const MOST_BYTES: u64 = 16 << 20;
+const MAX_BYTES: u64 = 16 << 20;
 /// The most items of a job.
-const MOST_ITEMS: usize = 10_000;
+const MAX_ITEMS: usize = 10_000;
 /// How many agents work at once, unless it is said, and at most.
-const USUAL_WORKERS: usize = 16;
-const MOST_WORKERS: usize = 64;
+const DEFAULT_WORKERS: usize = 16;
+const MAX_WORKERS: usize = 64;
 /// How many failures are answered.
-const MOST_FAILURES: u32 = 5;
+const MAX_FAILURES: u32 = 5;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SpawnAgentsOnCsvTool;
@@ -106,7 +106,7 @@ async fn call(context: &ToolContext) -> ToolResult {
             state.fail_ended_agent_job(id, &error)?;
         }
         let stored = state.agent_job(id)?;
-        let failed = state.failed_agent_job_items(id, MOST_FAILURES)?;
+        let failed = state.failed_agent_job_items(id, MAX_FAILURES)?;
         Ok((stored, state.agent_job_counts(id)?, failed))
     });
     let (stored, counts, failed) = result.await?;
@@ -182,8 +182,8 @@ async fn prepare(
         input,
         instruction: asked.instruction,
         output_schema: asked.output_schema,
-        most_workers: (wanted.unwrap_or(USUAL_WORKERS))
-            .min(MOST_WORKERS)
+        most_workers: (wanted.unwrap_or(DEFAULT_WORKERS))
+            .min(MAX_WORKERS)
             .min(max_threads)
             .max(1),
         max_runtime: asked
@@ -217,8 +217,8 @@ async fn read_input(
                 "failed to read csv input {shown}: not readable in the sandbox"
             ));
         }
-        let text = codex_regular_file::read_text(&real, MOST_BYTES).map_err(failed)?;
-        TaskTable::parse(&text, id_column.as_deref(), MOST_ITEMS)
+        let text = codex_regular_file::read_text(&real, MAX_BYTES).map_err(failed)?;
+        TaskTable::parse(&text, id_column.as_deref(), MAX_ITEMS)
             .map_err(|problem| problem.to_string())
     })
     .await

@@ -112,16 +112,16 @@ async fn bytes_of_any_kind_do_no_harm() {
 #[tokio::test]
 async fn long_message_is_fragmented_with_pongs_in_between() {
     let outbox = Outbox::new(Limits::ONE_OF_MANY);
-    let text = "y".repeat(3 * PIECE + 1);
+    let text = "y".repeat(3 * PIECE_BYTES + 1);
     outbox.push(format!("{text}\n").into_bytes());
     outbox.push(b"short\n".to_vec());
     outbox.close();
     let control = ControlQueue::default();
     // A small pipe: the pong is requested while the message is being written.
-    let (mut client, server) = tokio::io::duplex(PIECE);
+    let (mut client, server) = tokio::io::duplex(PIECE_BYTES);
     let writing = write(server, &outbox, &control);
     let reading = async {
-        let mut bytes = vec![0; PIECE / 2];
+        let mut bytes = vec![0; PIECE_BYTES / 2];
         client.read_exact(&mut bytes).await.unwrap();
         control.pong(b"here".to_vec());
         client.read_to_end(&mut bytes).await.unwrap();
@@ -130,7 +130,7 @@ async fn long_message_is_fragmented_with_pongs_in_between() {
     let (written, bytes) = tokio::join!(writing, reading);
     written.unwrap();
     let mut expected = Vec::new();
-    let piece = |number: usize| &text.as_bytes()[number * PIECE..(number + 1) * PIECE];
+    let piece = |number: usize| &text.as_bytes()[number * PIECE_BYTES..(number + 1) * PIECE_BYTES];
     frame::write(&mut expected, OpCode::Data(Data::Text), false, piece(0)).unwrap();
     frame::write(&mut expected, OpCode::Data(Data::Continue), false, piece(1)).unwrap();
     frame::write(&mut expected, OpCode::Control(Control::Pong), true, b"here").unwrap();
@@ -152,7 +152,7 @@ async fn silent_connection_is_closed_and_pongs_keep_it() {
     let control = ControlQueue::default();
     let begun = tokio::time::Instant::now();
     control.until_silent().await;
-    assert_eq!(begun.elapsed(), 2 * SILENCE);
+    assert_eq!(begun.elapsed(), 2 * PING_AFTER);
     assert_eq!(
         control.take(),
         Some((OpCode::Control(Control::Ping), Vec::new()))
@@ -167,5 +167,5 @@ async fn silent_connection_is_closed_and_pongs_keep_it() {
     };
     let begun = tokio::time::Instant::now();
     futures::future::join(control.until_silent(), client).await;
-    assert_eq!(begun.elapsed(), 10 * SILENCE);
+    assert_eq!(begun.elapsed(), 10 * PING_AFTER);
 }
