@@ -146,30 +146,71 @@ pub enum HostError {
 }
 
 /// The program that contains the server.
-pub trait Host: Debug + Send + Sync + 'static {
-    /// The identity for this client.
-    fn identity(&self, client: &ClientName) -> Identity;
+pub trait Host:
+    Debug
+    + Send
+    + Sync
+    + 'static
+    + StartupSettings
+    + ThreadEngines
+    + Stores
+    + Extensions
+    + UserPlaces
+    + FeedbackSupport
+{
+}
 
+impl<T> Host for T where
+    T: Debug
+        + Send
+        + Sync
+        + 'static
+        + StartupSettings
+        + ThreadEngines
+        + Stores
+        + Extensions
+        + UserPlaces
+        + FeedbackSupport
+{
+}
+
+/// What the settings at the start of the server say.
+pub trait StartupSettings {
     /// The configuration of the server.
     fn configuration(&self) -> &Configuration;
 
     /// Warnings about the configuration at the start of the server.
     fn warnings(&self) -> &[ConfigWarning];
 
-    /// What files were before turns changed them.
-    fn checkpoints(&self) -> &Arc<CheckpointStore>;
+    /// The configured model provider. Threads without one in their file have it.
+    fn default_provider(&self) -> String;
 
-    /// What was taken from threads for later ones.
-    fn memories(&self) -> &Arc<MemoryStore>;
+    /// Whether threads may have goals.
+    fn has_goals(&self) -> bool;
 
-    /// The machines that clients have registered.
-    fn environments(&self) -> &Arc<Environments>;
+    /// How long an idle thread stays loaded after its last client has left it, if that client may come back.
+    fn thread_unload_delay(&self) -> Duration;
 
-    /// The login.
-    fn accounts(&self) -> &Arc<Accounts>;
+    /// The release of clients that do not say theirs, if the settings name it.
+    fn client_release(&self) -> Option<Release>;
 
-    /// The models that users can choose from.
-    fn models(&self) -> &ModelStore;
+    /// The base of relative paths.
+    fn working_folder(&self) -> &Path;
+
+    /// The shell that runs scripts of the user and the model.
+    fn shell(&self) -> PathBuf;
+
+    /// Checks a sandbox policy against the requirements.
+    ///
+    /// # Errors
+    /// The policy is not allowed.
+    fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), HostError>;
+}
+
+/// What runs threads and commands.
+pub trait ThreadEngines {
+    /// The identity for this client.
+    fn identity(&self, client: &ClientName) -> Identity;
 
     /// Prepares a thread: computes its settings and finds its engine. Reads files, so it must run in a blocking task.
     ///
@@ -183,6 +224,30 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// The configuration cannot be used.
     fn commands(&self) -> Result<Arc<StandaloneCommands>, HostError>;
 
+    /// The machines that clients have registered.
+    fn environments(&self) -> &Arc<Environments>;
+}
+
+/// What is kept over threads.
+pub trait Stores {
+    /// The login.
+    fn accounts(&self) -> &Arc<Accounts>;
+
+    /// The models that users can choose from.
+    fn models(&self) -> &ModelStore;
+
+    /// What files were before turns changed them.
+    fn checkpoints(&self) -> &Arc<CheckpointStore>;
+
+    /// What was taken from threads for later ones.
+    fn memories(&self) -> &Arc<MemoryStore>;
+
+    /// The thread index.
+    fn store(&self) -> &ThreadStore;
+}
+
+/// What adds to threads: MCP servers, apps, hooks, skills, plugins.
+pub trait Extensions {
     /// The configured MCP servers of a folder. Reads files.
     ///
     /// # Errors
@@ -206,6 +271,36 @@ pub trait Host: Debug + Send + Sync + 'static {
     /// The configuration cannot be used.
     fn hooks(&self, cwd: &Path) -> Result<HookCatalog, HostError>;
 
+    /// The skills of this machine.
+    fn skills(&self) -> &Arc<SkillLibrary>;
+
+    /// Enables or disables a skill for the user. Writes a file.
+    ///
+    /// # Errors
+    /// The file could not be written.
+    fn switch_skill(&self, rule: &SkillToggle) -> Result<(), HostError>;
+
+    /// Reads the enabled plugins again, for loaded threads and for the skills of all folders. Reads files.
+    ///
+    /// # Errors
+    /// The configuration cannot be used.
+    fn read_plugins(&self) -> Result<(), HostError>;
+}
+
+/// What the user has outside of the program: folders, files, a browser.
+pub trait UserPlaces {
+    /// The home folders.
+    fn homes(&self) -> HomeFolders;
+
+    /// The global git ignore files of the user.
+    fn ignore_files(&self) -> Vec<PathBuf>;
+
+    /// Opens a page in the browser of the user, if there is one.
+    fn open_page(&self, url: &str);
+}
+
+/// What reports to the developers need.
+pub trait FeedbackSupport {
     /// The settings of feedback reports.
     fn feedback(&self) -> FeedbackSettings;
 
@@ -218,55 +313,4 @@ pub trait Host: Debug + Send + Sync + 'static {
 
     /// The end of the log.
     fn log_tail(&self) -> String;
-
-    /// The home folders.
-    fn homes(&self) -> HomeFolders;
-
-    /// The global git ignore files of the user.
-    fn ignore_files(&self) -> Vec<PathBuf>;
-
-    /// Checks a sandbox policy against the requirements.
-    ///
-    /// # Errors
-    /// The policy is not allowed.
-    fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), HostError>;
-
-    /// The thread index.
-    fn store(&self) -> &ThreadStore;
-
-    /// The configured model provider. Threads without one in their file have it.
-    fn default_provider(&self) -> String;
-
-    /// Whether threads may have goals.
-    fn has_goals(&self) -> bool;
-
-    /// How long an idle thread stays loaded after its last client has left it, if that client may come back.
-    fn thread_unload_delay(&self) -> Duration;
-
-    /// The release of clients that do not say theirs, if the settings name it.
-    fn client_release(&self) -> Option<Release>;
-
-    /// The base of relative paths.
-    fn working_folder(&self) -> &Path;
-
-    /// The shell that runs scripts of the user and the model.
-    fn shell(&self) -> PathBuf;
-
-    /// The skills of this machine.
-    fn skills(&self) -> &Arc<SkillLibrary>;
-
-    /// Reads the enabled plugins again, for loaded threads and for the skills of all folders. Reads files.
-    ///
-    /// # Errors
-    /// The configuration cannot be used.
-    fn read_plugins(&self) -> Result<(), HostError>;
-
-    /// Opens a page in the browser of the user, if there is one.
-    fn open_page(&self, url: &str);
-
-    /// Enables or disables a skill for the user. Writes a file.
-    ///
-    /// # Errors
-    /// The file could not be written.
-    fn switch_skill(&self, rule: &SkillToggle) -> Result<(), HostError>;
 }

@@ -43,7 +43,8 @@ pub use codex_transport::{
 };
 pub use configuration::Configuration;
 pub use host::{
-    AppsAccess, ClientName, FeedbackSettings, Host, HostError, Identity, McpSettings,
-    PreparedThread, RequestedSettings,
+    AppsAccess, ClientName, Extensions, FeedbackSettings, FeedbackSupport, Host, HostError,
+    Identity, McpSettings, PreparedThread, RequestedSettings, StartupSettings, Stores,
+    ThreadEngines, UserPlaces,
 };
 pub use server::AppServer;

@@ -1,40 +1,39 @@
 //! The host of the app-server: loads settings per thread and keeps an engine per provider.
 
+mod extensions;
+mod feedback_support;
+mod startup_settings;
+mod stores;
+mod thread_engines;
+mod user_places;
+
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use anyhow::Context;
-use codex_app_server::{
-    AppsAccess, ClientName, Configuration, FeedbackSettings, Host, HostError, Identity,
-    McpSettings, PreparedThread, RequestedSettings,
-};
+use codex_app_server::{ClientName, Configuration, PreparedThread, RequestedSettings};
 use codex_apps::AppCatalog;
 use codex_checkpoints::CheckpointStore;
 use codex_config::schema::WindowsSandbox;
-use codex_config::{Config, ConfigWarning, Feature, LayerStack, Overrides, RequestParams};
+use codex_config::{Config, ConfigWarning, Feature, LayerStack, Overrides};
 use codex_core::{
     Ports, ProviderModel, RealtimeService, StandaloneCommands, ThreadManager, ToolSuggestions,
     WritableFiles,
 };
-use codex_environments::Environments;
 use codex_exec::Launcher;
-use codex_external_agent::HomeFolders;
 use codex_hooks::{HookCatalog, HookPlace};
-use codex_login::Accounts;
 use codex_mcp_client::McpLoginSettings;
 use codex_memories::MemoryStore;
 use codex_model_client::{ModelCatalog, ModelStore};
 use codex_plugins::{InstalledPlugin, PluginRegistry};
 use codex_projection::dialect::is_named_to_providers;
-use codex_protocol::{Provider, Release, SandboxPolicy, SessionSource};
+use codex_protocol::{Provider, SessionSource};
 use codex_rollout::RolloutWriter;
 use codex_sandbox::LimitedCommands;
-use codex_skills::{SkillLibrary, SkillToggle};
+use codex_skills::SkillLibrary;
 use codex_thread_store::ThreadStore;
-use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
 
@@ -42,17 +41,15 @@ use crate::engine_files::engine_files;
 use crate::environment::{user_home, variable};
 use crate::hook_decisions::{self, LiveHookDecisions};
 use crate::mcp_servers::{self, StoredApprovals};
-use crate::program_checks::ProgramChecks;
 use crate::realtime::ProviderRealtime;
 use crate::resources::{self, EngineResources};
 use crate::rules::{SessionRules, rules};
 use crate::scripted_model::ScenarioModel;
 use crate::session_settings::{SessionParts, session_parts};
 use crate::suggestions::ConfiguredSuggestions;
-use crate::user_shell::user_shell;
 use crate::wiring::{self, TraceRecorder};
 use crate::{
-    agent_roles, app_sources, browser, carriers, checkpoints, hooks, log, machines, memories,
+    agent_roles, app_sources, carriers, checkpoints, hooks, log, machines, memories,
     plugin_sources, skills,
 };
 
@@ -252,7 +249,7 @@ impl EngineHost {
         let accounts = self.resources.accounts();
         let account = app_sources::account(&config, accounts);
         let suggestions = account.as_ref().and_then(|account| {
-            let (user, http) = (self.homes().user, self.resources.connections());
+            let (user, http) = (user_home(), self.resources.connections());
             ConfiguredSuggestions::new(&config, account, &plugins, user, &self.apps, http)
         });
         let apps = account.map(|account| app_sources::server(&config, &account));
@@ -474,198 +471,6 @@ pub fn standalone_commands(
         host_limits: config.policy.host_limits.clone(),
         engine_files: Arc::new(engine_files(config)),
         restricted_token: config.policy.windows_sandbox == Some(WindowsSandbox::Unelevated),
-    }
-}
-
-impl Host for EngineHost {
-    fn identity(&self, client: &ClientName) -> Identity {
-        let identity = wiring::identity(&originator(client), Some(client));
-        Identity {
-            user_agent: identity.user_agent,
-            home: self.configuration.startup().home.clone(),
-        }
-    }
-
-    fn configuration(&self) -> &Configuration {
-        &self.configuration
-    }
-
-    fn warnings(&self) -> &[ConfigWarning] {
-        &self.warnings
-    }
-
-    fn environments(&self) -> &Arc<Environments> {
-        self.resources.environments()
-    }
-
-    fn accounts(&self) -> &Arc<Accounts> {
-        self.resources.accounts()
-    }
-
-    fn models(&self) -> &ModelStore {
-        &self.models
-    }
-
-    fn prepare(&self, settings: &RequestedSettings) -> Result<PreparedThread, HostError> {
-        self.try_prepare(settings)
-            .map_err(|error| HostError::Other(format!("{error:#}")))
-    }
-
-    fn commands(&self) -> Result<Arc<StandaloneCommands>, HostError> {
-        Ok(Arc::clone(&self.commands))
-    }
-
-    fn mcp_servers(&self, cwd: &Path) -> Result<McpSettings, HostError> {
-        let params = RequestParams::default();
-        let (mut config, _) = self.configuration.load(cwd, &Map::new(), &params)?;
-        plugin_sources::add_to(&mut config);
-        let mut enabled = mcp_servers::enabled(&config);
-        let environment = self.environment_of(&config);
-        let engine = &self.commands.engine_files;
-        ProgramChecks::from_config(&config, cwd, &environment, engine).guard_servers(&mut enabled);
-        let apps = app_sources::account(&config, self.resources.accounts());
-        enabled.extend(apps.map(|account| app_sources::server(&config, &account)));
-        Ok(McpSettings {
-            connector: self.resources.connector(self.launcher.clone(), &config),
-            enabled,
-            disabled: mcp_servers::disabled(&config),
-        })
-    }
-
-    fn apps(
-        &self,
-        cwd: &Path,
-        overrides: &Map<String, Value>,
-    ) -> Result<Option<AppsAccess>, HostError> {
-        let params = RequestParams::default();
-        let (config, _) = self.configuration.load(cwd, overrides, &params)?;
-        let Some(account) = app_sources::account(&config, self.resources.accounts()) else {
-            return Ok(None);
-        };
-        Ok(Some(AppsAccess {
-            server: app_sources::server(&config, &account),
-            connector: self.resources.connector(self.launcher.clone(), &config),
-            http: Arc::clone(self.resources.connections()),
-            catalog: Arc::clone(&self.apps),
-            plugins: plugin_sources::enabled(&config),
-            key: account.key,
-            directory: account.directory,
-        }))
-    }
-
-    fn hooks(&self, cwd: &Path) -> Result<HookCatalog, HostError> {
-        let params = RequestParams::default();
-        let (config, layers) = self.configuration.load(cwd, &Map::new(), &params)?;
-        let plugins = plugin_sources::enabled(&config);
-        let environment = self.environment_of(&config);
-        if !config.features.enabled(Feature::Hooks) {
-            return Ok(HookCatalog::default());
-        }
-        Ok(self.hooks_of(&config, &layers, &plugins, cwd, &environment))
-    }
-
-    fn feedback(&self) -> FeedbackSettings {
-        let config = self.configuration.startup();
-        FeedbackSettings {
-            enabled: config.telemetry.feedback,
-            folder: config.home.join("feedback"),
-            endpoint: config.telemetry.feedback_endpoint.clone(),
-        }
-    }
-
-    fn send_feedback(
-        &self,
-        url: String,
-        body: Vec<u8>,
-    ) -> BoxFuture<'static, Result<(), HostError>> {
-        let connections = Arc::clone(self.resources.connections());
-        Box::pin(async move { Ok(connections.post_json(&url, body).await?) })
-    }
-
-    fn log_tail(&self) -> String {
-        log::tail().text()
-    }
-
-    fn homes(&self) -> HomeFolders {
-        HomeFolders {
-            user: user_home(),
-            ours: self.configuration.startup().home.clone(),
-        }
-    }
-
-    fn ignore_files(&self) -> Vec<PathBuf> {
-        let folder = |name: &str| std::env::var_os(name).map(PathBuf::from);
-        codex_git::ignore_files(
-            folder("HOME").as_deref(),
-            folder("XDG_CONFIG_HOME").as_deref(),
-        )
-    }
-
-    fn check_sandbox_policy(&self, policy: &SandboxPolicy) -> Result<(), HostError> {
-        let requirements = &self.configuration.startup().requirements;
-        Ok(requirements.check_sandbox_policy(policy)?)
-    }
-
-    fn checkpoints(&self) -> &Arc<CheckpointStore> {
-        &self.checkpoints
-    }
-
-    fn memories(&self) -> &Arc<MemoryStore> {
-        &self.memories
-    }
-
-    fn store(&self) -> &ThreadStore {
-        &self.store
-    }
-
-    fn default_provider(&self) -> String {
-        self.configuration.startup().model.provider_id.clone()
-    }
-
-    fn has_goals(&self) -> bool {
-        self.configuration
-            .startup()
-            .features
-            .enabled(Feature::Goals)
-    }
-
-    fn thread_unload_delay(&self) -> Duration {
-        self.configuration.startup().storage.thread_unload_delay
-    }
-
-    fn client_release(&self) -> Option<Release> {
-        self.configuration.startup().client_release
-    }
-
-    fn working_folder(&self) -> &Path {
-        self.configuration.cwd()
-    }
-
-    fn shell(&self) -> PathBuf {
-        user_shell(variable)
-    }
-
-    fn skills(&self) -> &Arc<SkillLibrary> {
-        &self.skills
-    }
-
-    fn read_plugins(&self) -> Result<(), HostError> {
-        let params = RequestParams::default();
-        let (config, _) =
-            self.configuration
-                .load(self.configuration.cwd(), &Map::new(), &params)?;
-        self.plugins.set(plugin_sources::enabled(&config));
-        self.skills.forget();
-        Ok(())
-    }
-
-    fn open_page(&self, url: &str) {
-        browser::open_browser(url);
-    }
-
-    fn switch_skill(&self, rule: &SkillToggle) -> Result<(), HostError> {
-        let switched = skills::switch(rule, self.configuration.flags());
-        switched.map_err(|error| HostError::Other(format!("{error:#}")))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use codex_app_server::{ClientName, Host, RequestedSettings};
+use codex_app_server::{ClientName, RequestedSettings, StartupSettings, Stores, ThreadEngines};
 use codex_config::RequestParams;
 use codex_core::{
     EventReceiver, SessionConfig, SpawnedAgent, StartedThread, Thread, ThreadManager,

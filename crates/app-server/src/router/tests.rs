@@ -20,7 +20,10 @@ use serde_json::{Map, Value};
 
 use super::*;
 use crate::configuration::Configuration;
-use crate::host::{ClientName, Host, HostError, Identity, PreparedThread, RequestedSettings};
+use crate::host::{
+    ClientName, Extensions, FeedbackSupport, HostError, Identity, PreparedThread,
+    RequestedSettings, StartupSettings, Stores, ThreadEngines, UserPlaces,
+};
 use codex_transport::Limits;
 use codex_transport::Lines;
 
@@ -97,91 +100,13 @@ impl NoEngine {
     }
 }
 
-impl Host for NoEngine {
-    fn identity(&self, client: &ClientName) -> Identity {
-        Identity {
-            user_agent: client.name.clone(),
-            home: PathBuf::from("/nowhere"),
-        }
-    }
-
+impl StartupSettings for NoEngine {
     fn configuration(&self) -> &Configuration {
         &self.configuration
     }
 
     fn warnings(&self) -> &[ConfigWarning] {
         &[]
-    }
-
-    fn checkpoints(&self) -> &Arc<CheckpointStore> {
-        &self.checkpoints
-    }
-
-    fn memories(&self) -> &Arc<MemoryStore> {
-        &self.memories
-    }
-
-    fn environments(&self) -> &Arc<Environments> {
-        &self.environments
-    }
-
-    fn accounts(&self) -> &Arc<Accounts> {
-        &self.accounts
-    }
-
-    fn models(&self) -> &ModelStore {
-        &self.models
-    }
-
-    fn prepare(&self, _: &RequestedSettings) -> Result<PreparedThread, HostError> {
-        Err(HostError::Other("there is no engine".to_owned()))
-    }
-
-    fn commands(&self) -> Result<Arc<codex_core::StandaloneCommands>, HostError> {
-        Err(HostError::Other("there are no commands here".to_owned()))
-    }
-
-    fn mcp_servers(&self, _cwd: &Path) -> Result<crate::McpSettings, HostError> {
-        Err(HostError::Other("there are no servers here".to_owned()))
-    }
-
-    fn hooks(&self, _: &Path) -> Result<codex_hooks::HookCatalog, HostError> {
-        Ok(codex_hooks::HookCatalog::default())
-    }
-
-    fn feedback(&self) -> crate::host::FeedbackSettings {
-        crate::host::FeedbackSettings {
-            enabled: false,
-            folder: PathBuf::from("/nowhere"),
-            endpoint: None,
-        }
-    }
-
-    fn send_feedback(&self, _: String, _: Vec<u8>) -> BoxFuture<'static, Result<(), HostError>> {
-        Box::pin(async { Ok(()) })
-    }
-
-    fn log_tail(&self) -> String {
-        String::new()
-    }
-
-    fn homes(&self) -> codex_external_agent::HomeFolders {
-        codex_external_agent::HomeFolders {
-            user: None,
-            ours: PathBuf::from("/nowhere"),
-        }
-    }
-
-    fn ignore_files(&self) -> Vec<PathBuf> {
-        Vec::new()
-    }
-
-    fn check_sandbox_policy(&self, _: &codex_protocol::SandboxPolicy) -> Result<(), HostError> {
-        Ok(())
-    }
-
-    fn store(&self) -> &ThreadStore {
-        &self.store
     }
 
     fn default_provider(&self) -> String {
@@ -208,8 +133,57 @@ impl Host for NoEngine {
         PathBuf::from("/bin/sh")
     }
 
-    fn skills(&self) -> &Arc<SkillLibrary> {
-        &self.skills
+    fn check_sandbox_policy(&self, _: &codex_protocol::SandboxPolicy) -> Result<(), HostError> {
+        Ok(())
+    }
+}
+
+impl ThreadEngines for NoEngine {
+    fn identity(&self, client: &ClientName) -> Identity {
+        Identity {
+            user_agent: client.name.clone(),
+            home: PathBuf::from("/nowhere"),
+        }
+    }
+
+    fn prepare(&self, _: &RequestedSettings) -> Result<PreparedThread, HostError> {
+        Err(HostError::Other("there is no engine".to_owned()))
+    }
+
+    fn commands(&self) -> Result<Arc<codex_core::StandaloneCommands>, HostError> {
+        Err(HostError::Other("there are no commands here".to_owned()))
+    }
+
+    fn environments(&self) -> &Arc<Environments> {
+        &self.environments
+    }
+}
+
+impl Stores for NoEngine {
+    fn accounts(&self) -> &Arc<Accounts> {
+        &self.accounts
+    }
+
+    fn models(&self) -> &ModelStore {
+        &self.models
+    }
+
+    fn checkpoints(&self) -> &Arc<CheckpointStore> {
+        &self.checkpoints
+    }
+
+    fn memories(&self) -> &Arc<MemoryStore> {
+        &self.memories
+    }
+
+    fn store(&self) -> &ThreadStore {
+        &self.store
+    }
+}
+
+impl Extensions for NoEngine {
+    fn mcp_servers(&self, _cwd: &Path) -> Result<crate::McpSettings, HostError> {
+        Err(HostError::Other("there are no servers here".to_owned()))
     }
 
     fn apps(
@@ -220,14 +194,53 @@ impl Host for NoEngine {
         Ok(None)
     }
 
-    fn read_plugins(&self) -> Result<(), HostError> {
-        Err(HostError::Other("there is no engine".to_owned()))
+    fn hooks(&self, _: &Path) -> Result<codex_hooks::HookCatalog, HostError> {
+        Ok(codex_hooks::HookCatalog::default())
     }
 
-    fn open_page(&self, _: &str) {}
+    fn skills(&self) -> &Arc<SkillLibrary> {
+        &self.skills
+    }
 
     fn switch_skill(&self, _: &SkillToggle) -> Result<(), HostError> {
         Err(HostError::Other("there is no engine".to_owned()))
+    }
+
+    fn read_plugins(&self) -> Result<(), HostError> {
+        Err(HostError::Other("there is no engine".to_owned()))
+    }
+}
+
+impl UserPlaces for NoEngine {
+    fn homes(&self) -> codex_external_agent::HomeFolders {
+        codex_external_agent::HomeFolders {
+            user: None,
+            ours: PathBuf::from("/nowhere"),
+        }
+    }
+
+    fn ignore_files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    fn open_page(&self, _: &str) {}
+}
+
+impl FeedbackSupport for NoEngine {
+    fn feedback(&self) -> crate::host::FeedbackSettings {
+        crate::host::FeedbackSettings {
+            enabled: false,
+            folder: PathBuf::from("/nowhere"),
+            endpoint: None,
+        }
+    }
+
+    fn send_feedback(&self, _: String, _: Vec<u8>) -> BoxFuture<'static, Result<(), HostError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn log_tail(&self) -> String {
+        String::new()
     }
 }
 
