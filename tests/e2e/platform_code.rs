@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::repository;
 
 /// Folders and files that may ask for the system, and what about.
-const MODULES: [(&str, &str); 19] = [
+const MODULES: [(&str, &str); 20] = [
     ("crates/transport/src/lib.rs", "unix sockets"),
     ("crates/transport/src/peer", "who connects"),
     ("crates/transport/src/unix_socket.rs", "unix sockets"),
@@ -28,6 +28,7 @@ const MODULES: [(&str, &str); 19] = [
     ("crates/file-watch/src/lib.rs", "watching"),
     ("crates/login/src/system_keyring", "the keyring"),
     ("crates/mounts/src/lib.rs", "mounts"),
+    ("crates/project-markers/src/lib.rs", "placeholders"),
     ("crates/regular-file/src/folder.rs", "folders without links"),
     ("crates/rollout/src/lock.rs", "locks"),
     ("crates/sandbox/src/", "the sandbox"),
