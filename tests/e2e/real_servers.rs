@@ -41,12 +41,15 @@ impl RealServer {
             .spawn()
             .unwrap();
         let printed = BufReader::new(child.stdout.take().unwrap());
-        let mut lines = printed.lines().map(Result::unwrap);
-        let address = lines.find(|line| line.starts_with("http://"));
-        Self {
+        let mut server = Self {
             child,
-            address: address.unwrap(),
-        }
+            address: String::new(),
+        };
+        let mut lines = printed.lines().map(Result::unwrap);
+        server.address = lines.find(|line| line.starts_with("http://")).unwrap();
+        // What it prints later would fail if nobody read it.
+        std::thread::spawn(move || lines.for_each(drop));
+        server
     }
 
     /// A home whose model is this server's.

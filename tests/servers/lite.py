@@ -26,6 +26,9 @@ def stop_with_input():
 async def serve():
     serving = asyncio.create_task(server.serve())
     while not server.started:
+        if serving.done():
+            # It says why it could not start.
+            return await serving
         await asyncio.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
     print(f"http://127.0.0.1:{port}", flush=True)

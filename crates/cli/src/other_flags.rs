@@ -15,7 +15,7 @@ pub(crate) struct OtherFlags {
     /// Use a model on this machine; the same as `-c model_provider=ollama`.
     #[arg(long, global = true)]
     oss: bool,
-    /// With --oss: `ollama`, `lmstudio`, `llamacpp` or `vllm`.
+    /// Use the model of this server: `ollama`, `lmstudio`, `llamacpp` or `vllm`.
     #[arg(long, global = true, value_name = "NAME")]
     local_provider: Option<String>,
     /// Trust the folder for this run, so that its own settings apply.

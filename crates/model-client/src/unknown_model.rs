@@ -23,12 +23,14 @@ pub(crate) fn is_unknown_model(error: &Value, message: &str) -> bool {
 
 fn has_in_order(text: &str, parts: &[&str]) -> bool {
     let mut rest = text;
+    let mut is_first = true;
     parts.iter().all(|part| {
-        let found = rest.find(part);
-        found.is_some_and(|at| {
-            rest = &rest[at + part.len()..];
-            true
-        })
+        let Some((between, after)) = rest.split_once(part) else {
+            return false;
+        };
+        rest = after;
+        // Between two parts is a name.
+        std::mem::take(&mut is_first) || !between.contains(['\'', '"', '`'])
     })
 }
 
@@ -55,6 +57,7 @@ mod tests {
             "Not Found",
             "the model cannot read the image",
             "no such file: model 'a'",
+            "model 'a': function 'b' not found",
         ] {
             assert!(!is_unknown_model(&json!({}), message), "{message}");
         }

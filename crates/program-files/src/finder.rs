@@ -1,6 +1,6 @@
 //! Finds the files that candidates may mean.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -39,8 +39,8 @@ pub(crate) struct Finder<'a> {
     search_path: Vec<PathBuf>,
     /// Files with settings in folders that have been looked at, by their tools.
     settings: Rc<RefCell<HashMap<PathBuf, SettingsFiles>>>,
-    /// Files with settings in folders below the working folder, by their tools. Nothing if there are too many folders.
-    settings_below: Rc<OnceCell<Option<SettingsFiles>>>,
+    /// Files with settings below folders that have been looked at, by their tools. Nothing where there is too much below.
+    settings_below: Rc<RefCell<HashMap<PathBuf, Option<SettingsFiles>>>>,
 }
 
 /// The files with settings of a folder, by their tools.
@@ -304,19 +304,27 @@ impl<'a> Finder<'a> {
         if !reads_settings_below(tool) {
             return;
         }
-        let below = self
-            .settings_below
-            .get_or_init(|| settings_below(self.place.cwd, MAX_ENTRIES_BELOW));
-        match below {
-            Some(below) => self.add_settings_files(below, tool, found),
-            None => {
-                let unknown = || {
-                    format!(
-                        "more than {MAX_ENTRIES_BELOW} files in which `{tool}` may find settings"
-                    )
-                };
-                found.unknown.get_or_insert_with(unknown);
+        let cwd = self.place.cwd;
+        let others = self.folders.iter().map(PathBuf::as_path);
+        let is_inside = |folder: &Path| {
+            let real = codex_mounts::canonicalize(folder).ok();
+            let cwd = self.real_cwd.as_deref();
+            cwd.is_some_and(|cwd| real.is_some_and(|real| real.starts_with(cwd)))
+        };
+        let others = others.filter(|folder| !is_inside(folder));
+        let mut known = self.settings_below.borrow_mut();
+        for folder in [cwd].into_iter().chain(others) {
+            let below = known
+                .entry(folder.to_path_buf())
+                .or_insert_with(|| settings_below(folder, MAX_ENTRIES_BELOW));
+            if let Some(below) = below {
+                self.add_settings_files(below, tool, found);
+                continue;
             }
+            let unknown = || {
+                format!("more than {MAX_ENTRIES_BELOW} files in which `{tool}` may find settings")
+            };
+            found.unknown.get_or_insert_with(unknown);
         }
     }
 

@@ -601,15 +601,17 @@ impl ReferenceReader<'_> {
 
     /// The settings of TypeScript say what other names modules have, and settings that they are based on do.
     fn add_renamed(&mut self, folder: &Path, text: &str, found: &mut ProgramFiles) {
-        let own = folder
-            .ancestors()
-            .take_while(|it| self.finder.is_of_work(it));
-        let own =
-            own.flat_map(|folder| ["tsconfig.json", "jsconfig.json"].map(|name| folder.join(name)));
-        let mut all: Vec<PathBuf> = { own }
-            .find(|path| codex_mounts::is_file(path))
-            .into_iter()
-            .collect();
+        let nearest = |name: &str| {
+            let own = folder.ancestors();
+            let mut own = own.take_while(|it| self.finder.is_of_work(it));
+            own.find_map(|folder| {
+                let path = folder.join(name);
+                codex_mounts::is_file(&path).then_some(path)
+            })
+        };
+        let own = ["tsconfig.json", "jsconfig.json"].map(nearest);
+        let mut all: Vec<PathBuf> = own.into_iter().flatten().collect();
+        let own_count = all.len();
         let mut index = 0;
         let mut has_names = false;
         while let Some(settings) = all.get(index).cloned() {
@@ -619,9 +621,15 @@ impl ReferenceReader<'_> {
                 return;
             }
             for settings in bases(&names, base) {
-                if all.len() < MAX_SETTINGS && !all.contains(&settings) {
-                    all.push(settings);
+                if all.contains(&settings) {
+                    continue;
                 }
+                if all.len() >= MAX_SETTINGS {
+                    let unknown = || format!("what `{}` is based on", all[0].display());
+                    found.unknown.get_or_insert_with(unknown);
+                    break;
+                }
+                all.push(settings);
             }
             let modules = renamed_modules(&names, text, |count| self.effort.compares(count));
             has_names |= !modules.is_empty();
@@ -631,7 +639,7 @@ impl ReferenceReader<'_> {
             index += 1;
         }
         // What others are based on may come to rename what it does not rename yet.
-        let is_based = all.len() > 1;
+        let is_based = all.len() > own_count;
         for settings in all.into_iter().filter(|_| has_names || is_based) {
             self.finder.add_path(MANIFEST, settings, found);
         }

@@ -40,21 +40,19 @@ pub(crate) fn renamed_modules(
     found
 }
 
-/// The files that settings are based on (`extends`), which is a name or a list of them.
+/// The files that settings are based on (`extends`), which is a name or a list of them. A comment may name more.
 pub(crate) fn bases(settings: &str, folder: &Path) -> Vec<PathBuf> {
-    let value = settings
-        .split_once("\"extends\"")
-        .map_or("", |(_, rest)| rest);
-    let value = value.trim_start().trim_start_matches(':').trim_start();
-    let names = match value.strip_prefix('[') {
-        Some(list) => list.split(']').next().unwrap_or_default(),
-        None => value.split_inclusive('"').nth(1).unwrap_or_default(),
-    };
-    let names = names.split('"').filter(|name| {
-        let is_between = name.trim().trim_matches(',').is_empty();
-        !is_between
+    let values = settings.split("\"extends\"").skip(1);
+    let names = values.flat_map(|value| {
+        let value = value.trim_start().trim_start_matches(':').trim_start();
+        let names = match value.strip_prefix('[') {
+            Some(list) => list.split(']').next().unwrap_or_default(),
+            None => value.split_inclusive('"').nth(1).unwrap_or_default(),
+        };
+        let is_between = |name: &&str| name.trim().trim_matches(',').is_empty();
+        names.split('"').filter(move |name| !is_between(name))
     });
-    let files = names.flat_map(|name| {
+    let files = names.filter_map(|name| {
         let is_path = name.starts_with(['.', '/']);
         let packages = folder.ancestors().filter(|_| !is_path);
         let packages = packages.map(|folder| folder.join("node_modules").join(name));
@@ -63,7 +61,7 @@ pub(crate) fn bases(settings: &str, folder: &Path) -> Vec<PathBuf> {
             .chain(path)
             .find_map(|path| existing_settings(&path))
     });
-    files.take(MAX_SETTINGS).collect()
+    files.collect()
 }
 
 /// The file with settings that a name stands for, which may be without its ending.
@@ -158,6 +156,10 @@ mod tests {
             ),
             (r#"{"extends": "./missing"}"#, &[]),
             (r#"{"files": ["base.json"]}"#, &[]),
+            (
+                "{ // \"extends\": \"./missing\"\n \"extends\": \"a\"}",
+                &["node_modules/a/tsconfig.json"],
+            ),
         ] {
             let found = bases(settings, root).into_iter();
             let found: Vec<_> = found.map(|path| path.canonicalize().unwrap()).collect();

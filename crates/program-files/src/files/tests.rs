@@ -358,6 +358,7 @@ fn settings_of_tools_are_protected() {
         ("npx markdownlint-cli2 .", "docs/.markdownlint-cli2.cjs"),
         ("npx lint-staged", "src/.lintstagedrc.mjs"),
         ("npx babel src", "src/.babelrc.js"),
+        ("cd ../other && npx eslint .", "../other/src/.eslintrc.cjs"),
     ] {
         let files = [
             ".prettierrc.yaml: plugins: [\"./evil.js\"]",
@@ -366,6 +367,7 @@ fn settings_of_tools_are_protected() {
             "evil.js",
             "fmt.sh: prettier --check .",
             "node_modules/prettier/bin/prettier.cjs",
+            "../other/src/x",
         ];
         check_rewritten(line, &files, changed);
     }
@@ -405,6 +407,14 @@ fn modules_with_other_names_are_protected() {
         check_rewritten("tsx d/a.ts", &files, changed);
         check_rewritten("node --import tsx d/a.ts", &files, changed);
     }
+    // Settings of another kind that are nearer hide none.
+    let files = [
+        settings,
+        "d/jsconfig.json: {}",
+        "d/a.ts: import y from '@/y.js'",
+        "src/y.ts",
+    ];
+    check_rewritten("tsx d/a.ts", &files, "src/y.ts");
     let names = "{\"compilerOptions\": {\"paths\": {\"@/*\": [\"../src/*\"]}}}";
     for (settings, base) in [
         (

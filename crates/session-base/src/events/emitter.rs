@@ -332,12 +332,13 @@ impl Emitter {
 
     /// Does this once all lines so far are on the disk, if they can be written. Once the log has ended, they cannot.
     pub fn after_synchronising(&self, then: impl FnOnce() + Send + 'static) {
-        if self.log_path().is_none() {
-            return;
-        }
         let emitter = self.clone();
         tokio::spawn(async move {
-            if emitter.synchronise().await.is_ok() {
+            emitter.gathered().await;
+            let synchronised = emitter.with_log(|log| log.synchronise());
+            if let Some(synchronised) = synchronised
+                && synchronised.await.is_ok()
+            {
                 then();
             }
         });

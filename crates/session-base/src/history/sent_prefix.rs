@@ -56,13 +56,7 @@ impl SentPrefix {
         // What of the previous request comes later in this one.
         let mut later: HashMap<&str, usize> = HashMap::new();
         let mut rest = before.input.items().skip(common).peekable();
-        if let Some(item) = rest.peek() {
-            let kind = part_of_item(*item).words().to_owned();
-            changes.push(PrefixChange::Item {
-                index: common,
-                kind,
-            });
-        }
+        let first = (rest.peek()).map(|item| part_of_item(*item).words().to_owned());
         for item in rest {
             *later.entry(item.json).or_default() += 1;
         }
@@ -74,7 +68,12 @@ impl SentPrefix {
                 lost += item_tokens(item);
             }
         }
-        if !is_from_start && lost == 0 {
+        // A history that lost its end alone, as by a rollback, has no changed item.
+        if let Some(kind) = first.filter(|_| lost > 0) {
+            let index = common;
+            changes.push(PrefixChange::Item { index, kind });
+        }
+        if changes.is_empty() {
             return None;
         }
         if is_from_start {

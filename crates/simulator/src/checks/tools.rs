@@ -42,7 +42,7 @@ pub(super) fn check(plan: &Plan, entries: &[RecordEntry], problems: &mut Vec<Pro
             {
                 ended(entry, &events, problems);
                 let (params, item) = (&message["params"], &message["params"]["item"]);
-                if item["type"] == "mcpToolCall" && item["status"] == "interrupted" {
+                if item["type"] == "mcpToolCall" && is_broken_off(item) {
                     ended_by_turn.insert(params["turnId"].to_string());
                 }
             }
@@ -59,6 +59,11 @@ pub(super) fn check(plan: &Plan, entries: &[RecordEntry], problems: &mut Vec<Pro
             _ => {}
         }
     }
+}
+
+/// Whether a call was ended by something else than its server, such as its turn.
+fn is_broken_off(item: &serde_json::Value) -> bool {
+    item["status"] == "failed" && item["result"].is_null() && item["error"].is_null()
 }
 
 /// Checks the end of an item that a client was told.
