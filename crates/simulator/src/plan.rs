@@ -338,10 +338,14 @@ impl Plan {
         let begins = |action: &&Action| action.phase == 0 && action.kind == ActionKind::StartTurn;
         let turns: Vec<Action> = self.actions.iter().filter(begins).copied().collect();
         for turn in turns {
+            let at = turn.at + random.below(4000);
+            // Messages are told apart by their numbers.
+            let other = random.below(256);
+            let other = other ^ u64::from(other == turn.number & 0xff);
             self.actions.push(Action {
-                at: turn.at + random.below(4000),
+                at,
                 kind: ActionKind::Steer,
-                number: (turn.number & !0xff) | random.below(256),
+                number: (turn.number & !0xff) | other,
                 ..turn
             });
         }
@@ -459,13 +463,20 @@ fn show_releases(
             (at + 15, ActionKind::ResumeThread),
             (shown, sign),
         ];
+        let mut numbers = Vec::new();
         for (at, kind) in shows {
+            // Messages are told apart by their numbers.
+            let mut number = (thread & !0xff) | random.below(256);
+            while numbers.contains(&number) {
+                number = (thread & !0xff) | ((number + 1) & 0xff);
+            }
+            numbers.push(number);
             actions.push(Action {
                 phase,
                 at,
                 client,
                 kind,
-                number: (thread & !0xff) | random.below(256),
+                number,
             });
         }
     }
