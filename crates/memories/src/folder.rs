@@ -9,6 +9,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use codex_project_markers::PROTECTED_NAMES;
+
 use crate::note::Note;
 
 const FOLDER: &str = "memories";
@@ -41,7 +43,7 @@ impl Staging {
         codex_private_files::create_dir_all(&temporary)?;
         for entry in fs::read_dir(&temporary)?.flatten() {
             if entry.file_name().to_string_lossy().starts_with(PREFIX) {
-                fs::remove_dir_all(entry.path())?;
+                remove(&entry.path())?;
             }
         }
         let name = format!("{PREFIX}{}", uuid::Uuid::now_v7());
@@ -120,10 +122,21 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        if let Err(error) = fs::remove_dir_all(&self.path) {
+        if let Err(error) = remove(&self.path) {
             tracing::debug!(%error, "a copy of the memory folder stays");
         }
     }
+}
+
+/// Removes a copy. The placeholders of a sandbox go away by themselves soon after its command has ended, and what is gone before it is
+/// removed stops a removal: the rest is removed by the next one.
+fn remove(copy: &Path) -> io::Result<()> {
+    for _ in PROTECTED_NAMES {
+        if fs::remove_dir_all(copy).is_ok() {
+            return Ok(());
+        }
+    }
+    fs::remove_dir_all(copy)
 }
 
 /// Deletes all files of the memory folder.
@@ -143,7 +156,8 @@ fn head(note: &Note) -> String {
     )
 }
 
-/// The regular files of a folder, relative to it. Links are left out.
+/// The regular files of a folder, relative to it. Links are left out, and what a sandbox keeps from being made: its placeholders go away
+/// after its command has ended.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let (mut found, mut bytes) = (Vec::new(), 0);
     let mut folders = vec![(PathBuf::new(), 0)];
@@ -155,6 +169,12 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
         };
         for entry in entries {
             let entry = entry?;
+            if PROTECTED_NAMES
+                .iter()
+                .any(|name| entry.file_name() == *name)
+            {
+                continue;
+            }
             let (path, kind) = (at.join(entry.file_name()), entry.file_type()?);
             if kind.is_dir() && depth < MAX_DEPTH {
                 folders.push((path, depth + 1));
@@ -195,6 +215,8 @@ mod tests {
         assert!(!left.exists());
         fs::write(first.path().join("memory_summary.md"), "told").unwrap();
         fs::write(first.path().join("own.md"), "x").unwrap();
+        fs::write(first.path().join(".git"), "").unwrap();
+        fs::create_dir(first.path().join(".codex")).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", first.path().join("link")).unwrap();
         first.publish(home.path()).unwrap();
         let raw = fs::read_to_string(memories.join("raw_memories.md")).unwrap();
@@ -202,7 +224,9 @@ mod tests {
             raw.contains("## Thread a\n") && raw.contains("raw b"),
             "{raw}"
         );
-        assert!(memories.join("link").symlink_metadata().is_err());
+        for left_out in ["link", ".git", ".codex"] {
+            assert!(memories.join(left_out).symlink_metadata().is_err());
+        }
 
         let second = Staging::prepare(home.path(), &[note("b")]).unwrap();
         assert_eq!(second.removed, ["1970-01-01-a.md"]);
