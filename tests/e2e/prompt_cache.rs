@@ -238,3 +238,64 @@ async fn instruction_changes_are_not_reported_if_switched_off() {
     assert!(!input(&model.requests()[1]).contains("be quick"));
     server.finish().await.unwrap();
 }
+
+#[tokio::test]
+async fn instructions_of_entered_folders_come_at_the_end() {
+    let (model, home, mut server) = started("sandbox_mode = \"read-only\"").await;
+    let work = tempfile::tempdir().unwrap();
+    let write = |file: &str, text: &str| {
+        let file = work.path().join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    };
+    std::fs::create_dir(work.path().join(".git")).unwrap();
+    write("AGENTS.md", "be kind");
+    write("a/AGENTS.md", "be brief");
+    write("a/b/AGENTS.md", "be exact");
+    write("c/AGENTS.md", "be elsewhere");
+    write("node_modules/p/AGENTS.md", "be a package");
+    write("other/AGENTS.md", "be another project");
+    std::fs::create_dir(work.path().join("other/.git")).unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    std::fs::write(outside.path().join("AGENTS.md"), "be outside").unwrap();
+    std::os::unix::fs::symlink(outside.path(), work.path().join("link")).unwrap();
+    let reads = || {
+        let script = "cat a/b/x node_modules/p/x other/x link/x ../x";
+        call("exec_command", &json!({ "cmd": script }))
+    };
+    let params = json!({ "cwd": work.path() });
+    let thread = server.start_thread_with(params).await;
+    turn(&mut server, &thread, &json!({})).await;
+    for _ in 0..2 {
+        model.push(reads());
+        turn(&mut server, &thread, &json!({})).await;
+    }
+    write("a/AGENTS.md", "be quick");
+    server.finish().await.unwrap();
+    let mut server = experimental_server(&home).await;
+    let resumed = json!({ "threadId": thread });
+    server.result("thread/resume", resumed).await;
+    model.push(reads());
+    turn(&mut server, &thread, &json!({})).await;
+    let read = json!({ "threadId": thread, "includeTurns": true });
+    let read = server.result("thread/read", read).await;
+    assert!(!read.to_string().contains("be quick"), "{read}");
+    server.finish().await.unwrap();
+    let requests = model.requests();
+    for pair in requests.windows(2) {
+        assert!(input(&pair[1]).starts_with(&input(&pair[0])));
+    }
+    let told = |text: &str| -> Vec<usize> {
+        let counted = requests
+            .iter()
+            .map(|request| input(request).matches(text).count());
+        counted.collect()
+    };
+    assert_eq!(told("be kind"), [1, 1, 1, 1, 1, 1, 1]);
+    assert_eq!(told("be brief"), [0, 0, 1, 1, 1, 1, 1]);
+    assert_eq!(told("be exact"), [0, 0, 1, 1, 1, 1, 1]);
+    assert_eq!(told("be quick"), [0, 0, 0, 0, 0, 0, 1]);
+    for left_out in ["elsewhere", "a package", "another project", "outside"] {
+        assert_eq!(told(&format!("be {left_out}")), [0; 7]);
+    }
+}

@@ -3,8 +3,11 @@
 //! The global file comes first, then the files from the project root down to the working folder. The project files share
 //! a size limit. Files are read on request; they are not watched.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use codex_project_markers::has_marker;
 
 use crate::project::find_root;
 use crate::schema::ConfigFile;
@@ -17,6 +20,9 @@ const MAX_GLOBAL_BYTES: u64 = 1 << 20;
 const NAME: &str = "AGENTS.md";
 const OVERRIDE_NAME: &str = "AGENTS.override.md";
 
+/// Where packages of others are kept.
+const PACKAGE_FOLDERS: [&str; 3] = ["node_modules", "third_party", "vendor"];
+
 /// Separates the global text from the project's.
 const SEPARATOR: &str = "\n\n--- project-doc ---\n\n";
 
@@ -27,7 +33,7 @@ pub struct ProjectDocSettings {
     pub max_bytes: u64,
     /// Additional file names.
     pub fallback_names: Vec<String>,
-    /// Whether models are told when the files change in mid-session.
+    /// Whether models are told when the files change in mid-session, and of those of folders that they enter.
     pub follow_changes: bool,
     /// The markers of a project root. A project's settings cannot change them.
     pub root_markers: Vec<String>,
@@ -127,6 +133,53 @@ impl ProjectDocSettings {
         Ok(found)
     }
 
+    /// The folders between a working folder and these paths below it that have a file of their own, outer ones first, with its text.
+    /// The files share the size limit. What other projects and packages say is not for this one.
+    pub fn read_below(
+        &self,
+        cwd: &Path,
+        paths: &[PathBuf],
+        is_hidden: &dyn Fn(&Path) -> bool,
+    ) -> Vec<(PathBuf, String)> {
+        let Ok(cwd) = codex_mounts::canonicalize(cwd) else {
+            return Vec::new();
+        };
+        let entered: BTreeSet<PathBuf> = (paths.iter())
+            .filter_map(|path| existing_folder(path))
+            .flat_map(|folder| self.folders_below(&cwd, &folder))
+            .collect();
+        let (mut left, mut found) = (self.max_bytes, Vec::new());
+        for folder in entered {
+            let file = self.doc_in(&folder).ok().flatten();
+            let file = file.filter(|file| left > 0 && !is_hidden(file));
+            let Some(Ok(bytes)) = file.map(|file| codex_regular_file::read_start(&file, left))
+            else {
+                continue;
+            };
+            let text = String::from_utf8_lossy(&bytes);
+            if !text.trim().is_empty() {
+                left = left.saturating_sub(bytes.len() as u64);
+                found.push((folder, text.into_owned()));
+            }
+        }
+        found
+    }
+
+    /// The folders from below the working folder down to this one, as far as they belong to the same project.
+    fn folders_below(&self, cwd: &Path, folder: &Path) -> Vec<PathBuf> {
+        let mut at = cwd.to_owned();
+        let below = folder.strip_prefix(cwd).into_iter().flatten();
+        let below = below.map_while(|name| {
+            at.push(name);
+            let mut markers = self.root_markers.iter().filter(|marker| !marker.is_empty());
+            let is_root = markers.any(|marker| has_marker(&at, marker));
+            let name = name.to_string_lossy();
+            let is_foreign = name.starts_with('.') || PACKAGE_FOLDERS.contains(&&*name);
+            (!is_root && !is_foreign).then(|| at.clone())
+        });
+        below.collect()
+    }
+
     fn doc_in(&self, folder: &Path) -> io::Result<Option<PathBuf>> {
         for name in self.names() {
             let path = folder.join(name);
@@ -138,6 +191,17 @@ impl ProjectDocSettings {
             }
         }
         Ok(None)
+    }
+}
+
+/// The nearest folder of a path that exists, without links.
+fn existing_folder(path: &Path) -> Option<PathBuf> {
+    let found = path
+        .ancestors()
+        .find_map(|at| codex_mounts::canonicalize(at).ok())?;
+    match codex_mounts::metadata(&found) {
+        Ok(metadata) if metadata.is_dir() => Some(found),
+        _ => found.parent().map(Path::to_owned),
     }
 }
 

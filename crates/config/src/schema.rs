@@ -147,7 +147,8 @@ pub struct ConfigFile {
     pub project_doc_max_bytes: Option<u64>,
     /// Names of files that are read where a folder has no AGENTS.md.
     pub project_doc_fallback_filenames: Option<Vec<String>>,
-    /// Whether the model is told when AGENTS.md files change in mid-session. Default: true.
+    /// Whether the model is told when AGENTS.md files change in mid-session, and of those of folders below that it enters.
+    /// Default: true.
     #[schemars(extend("x-since" = "own"))]
     pub project_doc_follow_changes: Option<bool>,
     /// Whether you are told when a request does not begin like the one before it, why, and how many tokens the server reads

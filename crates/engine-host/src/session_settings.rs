@@ -447,6 +447,12 @@ impl InstructionFiles for ProjectInstructions {
         self.docs(cwd).files
     }
 
+    fn below(&self, cwd: &Path, paths: &[PathBuf]) -> Vec<(PathBuf, String)> {
+        let rules = hiding_rules(&self.engine_files.hidden_files, Some(cwd));
+        let is_hidden = |path: &Path| rules.hides(path).is_some();
+        self.settings.read_below(cwd, paths, &is_hidden)
+    }
+
     fn are_followed(&self) -> bool {
         self.settings.follow_changes
     }

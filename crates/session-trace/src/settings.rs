@@ -229,6 +229,10 @@ impl InstructionFiles for RecordedInstructions {
         Vec::new()
     }
 
+    fn below(&self, _cwd: &Path, _paths: &[PathBuf]) -> Vec<(PathBuf, String)> {
+        Vec::new()
+    }
+
     fn are_followed(&self) -> bool {
         false
     }

@@ -11,6 +11,7 @@ mod citation;
 mod compact;
 mod continued;
 mod elsewhere;
+mod entered_folders;
 mod finish;
 mod guard;
 mod hooks;

@@ -212,6 +212,7 @@ impl RunningTurn<'_> {
         if verdict == HookVerdict::Refused && self.scope.refuse_input_if_none_waits() {
             return Ok(Some(CompletedTurn::stopped_by_hook()));
         }
+        let before = self.conversation.history.len();
         let sampled = match self.sample().await {
             Err(TurnError::Model(error)) if self.fall_back(&error) => return Ok(None),
             sampled => sampled?,
@@ -219,6 +220,7 @@ impl RunningTurn<'_> {
         *cut_answers = if sampled.is_cut { *cut_answers + 1 } else { 0 };
         let goes_on = *cut_answers < MAX_CUT_ANSWERS;
         if sampled.follow_up && goes_on {
+            self.record_entered_folders(before).await;
             self.compact_if_full(CompactionPhase::MidTurn).await?;
             return Ok(None);
         }

@@ -15,7 +15,11 @@ pub trait InstructionFiles: Debug + Send + Sync {
     /// The files that the text consists of, in order. Blocks on the file system.
     fn sources(&self, cwd: Option<&Path>) -> Vec<PathBuf>;
 
-    /// Whether models are told when the text changes.
+    /// The folders between a working folder and these paths below it that have an instruction file, outer ones first, with its text.
+    /// Blocks on the file system.
+    fn below(&self, cwd: &Path, paths: &[PathBuf]) -> Vec<(PathBuf, String)>;
+
+    /// Whether models are told when the text changes, and of the files of folders that they enter.
     fn are_followed(&self) -> bool;
 }
 

@@ -14,7 +14,9 @@ use std::sync::{Arc, LazyLock};
 
 use codex_protocol::{CollaborationMode, ModeKind, ResponseItem, TurnContext};
 
-use crate::history::{developer_message, user_message, wrapped_instructions};
+use crate::history::{
+    developer_message, user_message, wrapped_folder_instructions, wrapped_instructions,
+};
 use crate::turn_settings::TurnSettings;
 
 pub use image_file::image_data_url;
@@ -231,6 +233,11 @@ pub fn changed_instructions(turn: &TurnSettings, known: Option<&str>) -> Option<
         ""
     };
     Some(user_message([instructions_text(turn, about, text)]))
+}
+
+/// The message that a folder which the model has entered has an instruction file.
+pub fn folder_instructions(folder: &str, text: &str) -> ResponseItem {
+    user_message([wrapped_folder_instructions(folder, text)])
 }
 
 fn instructions_text(turn: &TurnSettings, about: &str, text: &str) -> String {

@@ -11,7 +11,7 @@ use codex_protocol::{
     ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem, ResponseItem, TokenUsage,
 };
 
-use super::contextual::{instructions_in, is_context_text, is_pin};
+use super::contextual::{folder_instructions_in, instructions_in, is_context_text, is_pin};
 use super::entry::{EntryKind, HistoryEntry, IMAGE_BYTES};
 use super::summary::is_summary;
 use super::truncate::tokens_of;
@@ -320,7 +320,9 @@ pub(super) fn part_of_item(item: PromptItem<'_>) -> ContextPartKind {
 fn part_of_text(kind: &EntryKind, text: &str) -> ContextPartKind {
     match kind {
         EntryKind::UserTurn if is_summary(text) => ContextPartKind::Summaries,
-        EntryKind::UserContext if instructions_in(text).is_some() => {
+        EntryKind::UserContext
+            if instructions_in(text).is_some() || folder_instructions_in(text).is_some() =>
+        {
             ContextPartKind::ProjectInstructions
         }
         EntryKind::UserContext if is_pin(text) => ContextPartKind::Pins,

@@ -39,16 +39,37 @@ const INSTRUCTIONS_HEAD: &str = "# AGENTS.md instructions for ";
 const INSTRUCTIONS_BEGIN: &str = "\n\n<INSTRUCTIONS>\n";
 const INSTRUCTIONS_END: &str = "\n</INSTRUCTIONS>";
 
+/// What a message about the files of a folder below the working folder has after the head, before the folder.
+const FOLDER: &str = "the folder ";
+
 /// The text of instruction files, with a line about it.
 pub fn wrapped_instructions(about: &str, text: &str) -> String {
     format!("{INSTRUCTIONS_HEAD}{about}{INSTRUCTIONS_BEGIN}{text}{INSTRUCTIONS_END}")
 }
 
-/// The text of instruction files in a text of the context; none if it is another one.
-pub(super) fn instructions_in(text: &str) -> Option<&str> {
+/// The text of the instruction file of a folder below the working folder.
+pub fn wrapped_folder_instructions(folder: &str, text: &str) -> String {
+    wrapped_instructions(&format!("{FOLDER}{folder}"), text)
+}
+
+/// What a text of the context says that instruction files are about, and their text; none if it is another one.
+fn instructions_about(text: &str) -> Option<(&str, &str)> {
     let (head, rest) = text.split_once(INSTRUCTIONS_BEGIN)?;
-    let is_it = head.starts_with(INSTRUCTIONS_HEAD) && !head.contains('\n');
-    rest.strip_suffix(INSTRUCTIONS_END).filter(|_| is_it)
+    let about = head.strip_prefix(INSTRUCTIONS_HEAD)?;
+    let text = rest.strip_suffix(INSTRUCTIONS_END)?;
+    (!about.contains('\n')).then_some((about, text))
+}
+
+/// The text of instruction files in a text of the context, unless they are of a folder below the working folder.
+pub(super) fn instructions_in(text: &str) -> Option<&str> {
+    let (about, text) = instructions_about(text)?;
+    (!about.starts_with(FOLDER)).then_some(text)
+}
+
+/// The folder below the working folder whose instruction file a text of the context is, and its text.
+pub(super) fn folder_instructions_in(text: &str) -> Option<(&str, &str)> {
+    let (about, text) = instructions_about(text)?;
+    Some((about.strip_prefix(FOLDER)?, text))
 }
 
 /// The beginnings of developer messages with settings of a turn.

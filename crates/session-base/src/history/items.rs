@@ -114,18 +114,31 @@ impl History {
 
     /// What the model was told last that the instruction files say.
     pub fn last_instructions(&self) -> Option<String> {
-        let entries = self.entries.iter().zip(self.prompt.items());
-        let context = entries.filter(|(entry, _)| entry.kind == EntryKind::UserContext);
-        let told = context.filter_map(|(_, item)| match item.read() {
-            ResponseItem::Message { content, .. } => {
-                let mut texts = contextual::texts(&content);
-                texts
-                    .find_map(contextual::instructions_in)
-                    .map(str::to_owned)
-            }
-            _ => None,
-        });
+        let told = self.context(|text| contextual::instructions_in(text).map(str::to_owned));
         told.last()
+    }
+
+    /// What the model was told last that the instruction file of each folder below the working folder says.
+    pub fn folder_instructions(&self) -> HashMap<String, String> {
+        let told = self.context(|text| {
+            let (folder, text) = contextual::folder_instructions_in(text)?;
+            Some((folder.to_owned(), text.to_owned()))
+        });
+        told.collect()
+    }
+
+    /// The first of something in each message of the context.
+    fn context<T>(&self, find: impl Fn(&str) -> Option<T>) -> impl Iterator<Item = T> {
+        let context = (self.sent()).filter(|(entry, _)| entry.kind == EntryKind::UserContext);
+        context.filter_map(move |(_, item)| match item.read() {
+            ResponseItem::Message { content, .. } => contextual::texts(&content).find_map(&find),
+            _ => None,
+        })
+    }
+
+    /// The items from a position on.
+    pub fn since(&self, start: usize) -> impl Iterator<Item = ResponseItem> {
+        self.sent().skip(start).map(|(_, item)| item.read())
     }
 
     /// The calls that have no output, in order.

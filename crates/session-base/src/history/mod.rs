@@ -24,7 +24,9 @@ pub use compactions::CompactionReader;
 pub use compactions::{DroppedItem, RestoreItemsError, StoredCompaction};
 pub use context_use::{ContextPartKind, ContextSnapshot, ContextUse, PartUse};
 pub use contextual::{first_user_text, is_context_text};
-pub use contextual::{is_contextual, texts, wrapped_instructions, wrapped_pin};
+pub use contextual::{
+    is_contextual, texts, wrapped_folder_instructions, wrapped_instructions, wrapped_pin,
+};
 pub use conversation::{Conversation, Recorder};
 pub use entry::{EntryKind, HistoryEntry};
 pub use messages::{developer_message, user_message};
