@@ -70,12 +70,15 @@ pub(crate) fn find_root(cwd: &Path, markers: &[String]) -> PathBuf {
 }
 
 fn marked_root<'a>(cwd: &'a Path, markers: &[String]) -> Option<&'a Path> {
-    let holds_marker = |folder: &&Path| {
-        markers
-            .iter()
-            .any(|marker| !marker.is_empty() && codex_project_markers::has_marker(folder, marker))
-    };
-    cwd.ancestors().find(holds_marker)
+    cwd.ancestors().find(|folder| is_root(folder, markers))
+}
+
+/// Whether a folder has one of the markers.
+pub(crate) fn is_root(folder: &Path, markers: &[String]) -> bool {
+    let has = |marker: &String| codex_project_markers::has_marker(folder, marker);
+    markers
+        .iter()
+        .any(|marker| !marker.is_empty() && has(marker))
 }
 
 /// The repository of a checkout.

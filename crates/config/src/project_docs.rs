@@ -7,9 +7,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use codex_project_markers::has_marker;
-
-use crate::project::find_root;
+use crate::project::{find_root, is_root};
 use crate::schema::ConfigFile;
 
 const MAX_BYTES: u64 = 32 * 1024;
@@ -134,7 +132,8 @@ impl ProjectDocSettings {
     }
 
     /// The folders between a working folder and these paths below it that have a file of their own, outer ones first, with its text.
-    /// The files share the size limit. What other projects and packages say is not for this one.
+    /// The files share the size limit: one that no longer fits is left out, so that each always has the same text. What other projects
+    /// and packages say is not for this one.
     pub fn read_below(
         &self,
         cwd: &Path,
@@ -152,13 +151,14 @@ impl ProjectDocSettings {
         for folder in entered {
             let file = self.doc_in(&folder).ok().flatten();
             let file = file.filter(|file| left > 0 && !is_hidden(file));
-            let Some(Ok(bytes)) = file.map(|file| codex_regular_file::read_start(&file, left))
-            else {
+            let read = file.map(|file| codex_regular_file::read_start(&file, self.max_bytes));
+            let Some(Ok(bytes)) = read else {
                 continue;
             };
             let text = String::from_utf8_lossy(&bytes);
-            if !text.trim().is_empty() {
-                left = left.saturating_sub(bytes.len() as u64);
+            let rest = left.checked_sub(bytes.len() as u64);
+            if let Some(rest) = rest.filter(|_| !text.trim().is_empty()) {
+                left = rest;
                 found.push((folder, text.into_owned()));
             }
         }
@@ -171,11 +171,9 @@ impl ProjectDocSettings {
         let below = folder.strip_prefix(cwd).into_iter().flatten();
         let below = below.map_while(|name| {
             at.push(name);
-            let mut markers = self.root_markers.iter().filter(|marker| !marker.is_empty());
-            let is_root = markers.any(|marker| has_marker(&at, marker));
             let name = name.to_string_lossy();
             let is_foreign = name.starts_with('.') || PACKAGE_FOLDERS.contains(&&*name);
-            (!is_root && !is_foreign).then(|| at.clone())
+            (!is_foreign && !is_root(&at, &self.root_markers)).then(|| at.clone())
         });
         below.collect()
     }
@@ -251,6 +249,43 @@ mod tests {
             root,
             cwd,
         }
+    }
+
+    #[test]
+    fn files_below_are_of_the_project_visible_and_within_the_limit() {
+        let folders = folders(&[]);
+        let cwd = &folders.root;
+        for folder in ["a", "a/b", "c", "vendor/p", "third_party", ".dot", "hidden"] {
+            fs::create_dir_all(cwd.join(folder)).unwrap();
+            fs::write(cwd.join(folder).join(NAME), "12345678").unwrap();
+        }
+        let paths = [
+            "a/b/new/x",
+            "c",
+            "vendor/p/x",
+            "third_party/x",
+            ".dot/x",
+            "hidden/x",
+            "../home",
+        ];
+        let paths = paths.map(|path| cwd.join(path));
+        let is_hidden = |file: &Path| file.starts_with(cwd.join("hidden"));
+        let found = |limit: u64, paths: &[PathBuf]| {
+            let settings = format!("project_doc_max_bytes = {limit}");
+            let settings = ProjectDocSettings::from_file(&toml::from_str(&settings).unwrap());
+            settings.read_below(cwd, paths, &is_hidden)
+        };
+        let expected = |folders: &[&str], text: &str| -> Vec<(PathBuf, String)> {
+            let found = folders
+                .iter()
+                .map(|folder| (cwd.join(folder), text.to_owned()));
+            found.collect()
+        };
+        assert_eq!(found(100, &paths), expected(&["a", "a/b", "c"], "12345678"));
+        assert_eq!(found(20, &paths), expected(&["a", "a/b"], "12345678"));
+        assert_eq!(found(5, &paths), expected(&["a"], "12345"));
+        assert_eq!(found(5, &paths[1..]), expected(&["c"], "12345"));
+        assert_eq!(found(0, &paths), []);
     }
 
     #[track_caller]

@@ -128,8 +128,8 @@ impl Drop for Staging {
     }
 }
 
-/// Removes a copy. The placeholders of a sandbox go away by themselves soon after its command has ended, and what is gone before it is
-/// removed stops a removal: the rest is removed by the next one.
+/// Removes a copy. The sandbox removes its placeholders shortly after its command has ended, and a removal fails if a placeholder disappears
+/// meanwhile. There is at most one for each protected name, so it is tried once more for each.
 fn remove(copy: &Path) -> io::Result<()> {
     for _ in PROTECTED_NAMES {
         if fs::remove_dir_all(copy).is_ok() {

@@ -1,6 +1,7 @@
 //! Instruction files of folders below the working folder: the model is told of them once it has entered their folder.
 
 use std::collections::BTreeSet;
+use std::iter;
 use std::path::{Path, PathBuf};
 
 use codex_protocol::{LocalShellAction, ResponseItem};
@@ -25,7 +26,7 @@ impl RunningTurn<'_> {
         }
         let cwd = settings.cwd.clone();
         let mut paths = BTreeSet::new();
-        for item in self.conversation.history.since(since) {
+        for item in self.conversation.history.items_from(since) {
             add_named_paths(&item, &cwd, &mut paths);
         }
         if paths.is_empty() {
@@ -76,7 +77,7 @@ fn add_named_paths(item: &ResponseItem, cwd: &Path, paths: &mut BTreeSet<PathBuf
     };
     let folder = folder.map_or_else(|| cwd.to_owned(), |folder| cwd.join(folder));
     let named = names.iter().map(|name| folder.join(name));
-    for path in std::iter::once(folder.clone()).chain(named) {
+    for path in iter::once(folder.clone()).chain(named) {
         if paths.len() >= MAX_PATHS {
             return;
         }

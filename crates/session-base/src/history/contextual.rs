@@ -39,8 +39,8 @@ const INSTRUCTIONS_HEAD: &str = "# AGENTS.md instructions for ";
 const INSTRUCTIONS_BEGIN: &str = "\n\n<INSTRUCTIONS>\n";
 const INSTRUCTIONS_END: &str = "\n</INSTRUCTIONS>";
 
-/// What a message about the files of a folder below the working folder has after the head, before the folder.
-const FOLDER: &str = "the folder ";
+/// What the head of a message about a folder below the working folder has before the path.
+const FOLDER_WORDS: &str = "the folder ";
 
 /// The text of instruction files, with a line about it.
 pub fn wrapped_instructions(about: &str, text: &str) -> String {
@@ -49,7 +49,7 @@ pub fn wrapped_instructions(about: &str, text: &str) -> String {
 
 /// The text of the instruction file of a folder below the working folder.
 pub fn wrapped_folder_instructions(folder: &str, text: &str) -> String {
-    wrapped_instructions(&format!("{FOLDER}{folder}"), text)
+    wrapped_instructions(&format!("{FOLDER_WORDS}{folder}"), text)
 }
 
 /// What a text of the context says that instruction files are about, and their text; none if it is another one.
@@ -63,13 +63,13 @@ fn instructions_about(text: &str) -> Option<(&str, &str)> {
 /// The text of instruction files in a text of the context, unless they are of a folder below the working folder.
 pub(super) fn instructions_in(text: &str) -> Option<&str> {
     let (about, text) = instructions_about(text)?;
-    (!about.starts_with(FOLDER)).then_some(text)
+    (!about.starts_with(FOLDER_WORDS)).then_some(text)
 }
 
 /// The folder below the working folder whose instruction file a text of the context is, and its text.
 pub(super) fn folder_instructions_in(text: &str) -> Option<(&str, &str)> {
     let (about, text) = instructions_about(text)?;
-    Some((about.strip_prefix(FOLDER)?, text))
+    Some((about.strip_prefix(FOLDER_WORDS)?, text))
 }
 
 /// The beginnings of developer messages with settings of a turn.

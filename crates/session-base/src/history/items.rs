@@ -91,7 +91,8 @@ impl History {
         }
     }
 
-    fn items_from(&self, start: usize) -> Vec<ResponseItem> {
+    /// The items from an index on.
+    pub fn items_from(&self, start: usize) -> Vec<ResponseItem> {
         let items = self.prompt.items().skip(start);
         items.map(PromptItem::read).collect()
     }
@@ -114,31 +115,27 @@ impl History {
 
     /// What the model was told last that the instruction files say.
     pub fn last_instructions(&self) -> Option<String> {
-        let told = self.context(|text| contextual::instructions_in(text).map(str::to_owned));
+        let told =
+            self.found_in_context(|text| contextual::instructions_in(text).map(str::to_owned));
         told.last()
     }
 
     /// What the model was told last that the instruction file of each folder below the working folder says.
     pub fn folder_instructions(&self) -> HashMap<String, String> {
-        let told = self.context(|text| {
+        let told = self.found_in_context(|text| {
             let (folder, text) = contextual::folder_instructions_in(text)?;
             Some((folder.to_owned(), text.to_owned()))
         });
         told.collect()
     }
 
-    /// The first of something in each message of the context.
-    fn context<T>(&self, find: impl Fn(&str) -> Option<T>) -> impl Iterator<Item = T> {
+    /// What is found in the texts of the context, at most one for each message.
+    fn found_in_context<T>(&self, find: impl Fn(&str) -> Option<T>) -> impl Iterator<Item = T> {
         let context = (self.sent()).filter(|(entry, _)| entry.kind == EntryKind::UserContext);
         context.filter_map(move |(_, item)| match item.read() {
             ResponseItem::Message { content, .. } => contextual::texts(&content).find_map(&find),
             _ => None,
         })
-    }
-
-    /// The items from a position on.
-    pub fn since(&self, start: usize) -> impl Iterator<Item = ResponseItem> {
-        self.sent().skip(start).map(|(_, item)| item.read())
     }
 
     /// The calls that have no output, in order.
