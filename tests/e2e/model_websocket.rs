@@ -367,11 +367,14 @@ async fn deaf_server() -> (String, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let task = tokio::spawn(async move {
-        let mut open = Vec::new();
+        let mut open = tokio::task::JoinSet::new();
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
-            upgrade(&mut stream).await;
-            open.push(stream);
+            // One that the client gives up early ends alone.
+            open.spawn(async move {
+                upgrade(&mut stream).await;
+                std::future::pending::<()>().await;
+            });
         }
     });
     (url, task)
