@@ -487,7 +487,11 @@ async fn run_and_its_agents_are_offered_no_way_to_ask() {
             Some("spawn") => {
                 let agent: Value =
                     serde_json::from_str(called["output"].as_str().unwrap()).unwrap();
-                sse::function_call("wait", "wait_agent", &json!({ "ids": [agent["agent_id"]] }))
+                sse::function_call(
+                    "wait",
+                    "wait_agent",
+                    &json!({ "targets": [agent["agent_id"]] }),
+                )
             }
             _ => return None,
         };
