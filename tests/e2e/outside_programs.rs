@@ -482,7 +482,9 @@ async fn unsandboxed_commands_read_user_startup_files() {
     let person = case.home.path().join("person");
     fs::create_dir(&person).unwrap();
     fs::write(person.join(".bash_profile"), case.note("user")).unwrap();
-    let mut server = server_in(&case.home, &[]).await;
+    // The tests may be built where commands can write, and then their libraries would count.
+    let libraries = ("LD_LIBRARY_PATH", "/usr/lib");
+    let mut server = server_in(&case.home, &[libraries]).await;
     let params = json!({ "cwd": case.work(), "approvalPolicy": "on-request" });
     let thread = server.start_thread_with(params).await;
     type_command(&mut server, &thread).await;
