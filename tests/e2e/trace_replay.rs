@@ -509,6 +509,59 @@ async fn session_with_memories_rules_and_roles_replays_without_their_files() {
     bundles(home.path()).remove(&thread).unwrap().replay();
 }
 
+/// The files of the working folder and of folders below it are gone when the session is replayed.
+#[tokio::test]
+async fn session_with_changed_instruction_files_replays_without_them() {
+    let reads = |id: &str| {
+        let arguments = json!({ "cmd": "cat deep/text", "command": "cat deep/text" });
+        HttpReply::stream(&sse::items(&[sse::function_call(
+            id,
+            "shell_command",
+            &arguments,
+        )]))
+    };
+    let replies = [
+        reads("first"),
+        answer_with("one"),
+        reads("second"),
+        answer_with("two"),
+        answer_with("three"),
+    ];
+    let model = ModelServer::start(replies).await.unwrap();
+    let settings = "approval_policy = \"never\"\nsandbox_mode = \"read-only\"\n[features]\nunified_exec = false\n";
+    let home = home_with_config(&scripted_config(&model, settings));
+    let work = tempfile::tempdir().unwrap();
+    let outer = work.path().join("AGENTS.md");
+    let inner = work.path().join("deep/AGENTS.md");
+    fs::create_dir(work.path().join("deep")).unwrap();
+    let root = home.path().join("deep/traces");
+    let variables = [("CODEX_ROLLOUT_TRACE_ROOT", root.to_str().unwrap())];
+    let mut server = server_in(&home, &variables).await;
+    fs::write(&outer, "Outer, first.").unwrap();
+    fs::write(&inner, "Inner, first.").unwrap();
+    let params = json!({ "cwd": work.path() });
+    let thread = server.start_thread_with(params).await;
+    server.run_turn(&thread, "go").await;
+    fs::write(&outer, "Outer, second.").unwrap();
+    fs::write(&inner, "Inner, second.").unwrap();
+    server.run_turn(&thread, "again").await;
+    fs::remove_file(&outer).unwrap();
+    server.run_turn(&thread, "and without").await;
+    server.finish().await.unwrap();
+    let last = model.requests().pop().unwrap().json().to_string();
+    let told = [
+        "Outer, first.",
+        "Inner, first.",
+        "Outer, second.",
+        "Inner, second.",
+        "There are none",
+    ];
+    for text in told {
+        assert!(last.contains(text), "{text} is missing: {last}");
+    }
+    bundles(home.path()).remove(&thread).unwrap().replay();
+}
+
 /// The bundle of a session that continues a thread, or copies one, has the history.
 #[tokio::test]
 async fn sessions_that_continue_or_copy_a_thread_replay() {

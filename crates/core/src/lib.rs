@@ -37,7 +37,8 @@ pub use codex_session_base::derived_sessions::{MemoryAgent, ReplayServices};
 pub use codex_session_base::events::{EventReceiver, older_delta};
 pub use codex_session_base::history::{
     ContextPartKind, ContextSnapshot, ContextUse, DroppedItem, PartUse, RestoreItemsError,
-    StoredCompaction, UnfinishedCall, UnfinishedTurn, first_user_text, is_context_text,
+    StoredCompaction, UnfinishedCall, UnfinishedTurn, first_user_text, folder_instructions_in,
+    instructions_in, is_context_text,
 };
 pub use codex_session_base::input::{SavedInput, ToolOutput, TurnInput};
 pub use codex_session_base::mcp::{McpServerUnavailable, RequiredServersFailed};

@@ -19,6 +19,7 @@ mod errors;
 mod failure;
 mod history;
 mod ids;
+mod instructions;
 mod limits;
 mod live;
 mod mcp_tools;

@@ -42,7 +42,8 @@ pub(crate) fn text_of_skill(request: &Value, path: &str) -> Option<String> {
     })
 }
 
-fn texts(request: &Value) -> impl Iterator<Item = &str> {
+/// The texts of the messages of a request.
+pub(crate) fn texts(request: &Value) -> impl Iterator<Item = &str> {
     let items = request["input"].as_array().into_iter().flatten();
     let parts = items.flat_map(|item| item["content"].as_array().into_iter().flatten());
     parts.filter_map(|part| part["text"].as_str())

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::cells::output_in;
+use crate::instructions::{folder_instructions_of, instructions_of};
 use crate::live;
 use crate::mcp_tools::mcp_tools_of;
 use crate::skills::{skills_of, text_of_skill};
@@ -173,6 +174,14 @@ impl ReplaySource for RecordedTools {
 
     fn skill_text(&self, thread: &ThreadId, path: &str) -> Option<String> {
         text_of_skill(&self.next_request(thread), path)
+    }
+
+    fn instructions(&self, thread: &ThreadId) -> Option<String> {
+        instructions_of(&self.next_request(thread))
+    }
+
+    fn folder_instructions(&self, thread: &ThreadId) -> Vec<(String, String)> {
+        folder_instructions_of(&self.next_request(thread))
     }
 }
 

@@ -16,8 +16,13 @@ const MAX_PATHS: usize = 128;
 impl RunningTurn<'_> {
     /// Tells the model what the folders say that its calls since a position of the history have named.
     pub(super) async fn record_entered_folders(&mut self, since: usize) {
+        let session = &self.scope.session;
+        if let Some(replay) = &session.config.services.replay {
+            let recorded = replay.folder_instructions(session.emitter.thread());
+            return self.record_folder_instructions(recorded);
+        }
         let settings = &self.scope.settings;
-        let files = self.scope.session.config.services.instruction_files.clone();
+        let files = session.config.services.instruction_files.clone();
         let Some(files) = files.filter(|files| files.are_followed()) else {
             return;
         };
@@ -35,12 +40,18 @@ impl RunningTurn<'_> {
         let paths: Vec<PathBuf> = paths.into_iter().collect();
         let reading = tokio::task::spawn_blocking(move || files.below(&cwd, &paths));
         let found = reading.await.unwrap_or_default();
+        let found = found.into_iter();
+        let found = found.map(|(folder, text)| (folder.display().to_string(), text));
+        self.record_folder_instructions(found.collect());
+    }
+
+    /// Tells the model what the instruction files of these folders say, unless it was told so last.
+    fn record_folder_instructions(&mut self, found: Vec<(String, String)>) {
         if found.is_empty() {
             return;
         }
         let told = self.conversation.history.folder_instructions();
         for (folder, text) in found {
-            let folder = folder.display().to_string();
             if !folder.contains('\n') && told.get(&folder) != Some(&text) {
                 self.record(context::folder_instructions(&folder, &text));
             }

@@ -19,6 +19,7 @@ use super::recording::RunningTurn;
 use super::scope::TurnScope;
 use crate::git;
 use codex_session_base::config::{EndedTurn, within_limits};
+use codex_session_base::context;
 use codex_session_base::history::{Conversation, summary};
 use codex_session_base::input::{Input, TurnInput};
 use codex_session_base::mcp::SandboxState;
@@ -152,10 +153,18 @@ impl RunningTurn<'_> {
         if let Some(first) = self.scope.settings.first_elsewhere() {
             return self.read_instructions_there(first).await;
         }
+        let settings = &self.scope.settings;
+        let session = &self.scope.session;
+        if let Some(replay) = &session.config.services.replay {
+            if let Some(recorded) = replay.instructions(session.emitter.thread()) {
+                let text = context::present_instructions(&recorded).map(Arc::from);
+                let _ = settings.current_instructions.set(text);
+            }
+            return;
+        }
         let Some(files) = files.filter(|files| files.are_followed()) else {
             return;
         };
-        let settings = &self.scope.settings;
         let cwd = settings.has_environment.then(|| settings.cwd.clone());
         let reading = tokio::task::spawn_blocking(move || files.read(cwd.as_deref()));
         if let Ok(text) = reading.await {
@@ -240,6 +249,14 @@ impl RunningTurn<'_> {
             stopped_by_hook: verdict == TurnEndVerdict::Stop,
             ..sampled.completed
         }))
+    }
+
+    /// Whether a fallback has not been tried.
+    pub(super) fn has_fallback(&self) -> bool {
+        let fallbacks = &self.scope.session.config.options.model_fallbacks;
+        let taken = self.scope.fallbacks_taken.load(Ordering::Relaxed);
+        let failed = &self.scope.settings.model.slug;
+        fallbacks.iter().skip(taken).any(|next| next != failed)
     }
 
     /// Has the next fallback go on with the turn, if the failure is one of the model and there is one.

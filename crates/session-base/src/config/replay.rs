@@ -100,4 +100,10 @@ pub trait ReplaySource: Debug + Send + Sync {
 
     /// The text of a skill that the next request contains.
     fn skill_text(&self, thread: &ThreadId, path: &str) -> Option<String>;
+
+    /// What the next request says last that the instruction files say.
+    fn instructions(&self, thread: &ThreadId) -> Option<String>;
+
+    /// The folders below the working folder whose instruction files the next request has, with the last text of each.
+    fn folder_instructions(&self, thread: &ThreadId) -> Vec<(String, String)>;
 }

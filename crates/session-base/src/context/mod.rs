@@ -219,9 +219,14 @@ fn apps_section() -> String {
 /// Stands for the text of instruction files that are gone.
 const NO_INSTRUCTIONS: &str = "There are none any more.";
 
+/// What instruction files say whose text the model was told; none if they are gone.
+pub fn present_instructions(text: &str) -> Option<&str> {
+    (text != NO_INSTRUCTIONS).then_some(text)
+}
+
 /// The message that the instruction files have changed since the model got `known`; none if they say the same.
 pub fn changed_instructions(turn: &TurnSettings, known: Option<&str>) -> Option<ResponseItem> {
-    let known = known.filter(|known| *known != NO_INSTRUCTIONS);
+    let known = known.and_then(present_instructions);
     let now = turn.user_instructions();
     if now == known {
         return None;

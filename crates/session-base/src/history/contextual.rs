@@ -61,13 +61,13 @@ fn instructions_about(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The text of instruction files in a text of the context, unless they are of a folder below the working folder.
-pub(super) fn instructions_in(text: &str) -> Option<&str> {
+pub fn instructions_in(text: &str) -> Option<&str> {
     let (about, text) = instructions_about(text)?;
     (!about.starts_with(FOLDER_WORDS)).then_some(text)
 }
 
 /// The folder below the working folder whose instruction file a text of the context is, and its text.
-pub(super) fn folder_instructions_in(text: &str) -> Option<(&str, &str)> {
+pub fn folder_instructions_in(text: &str) -> Option<(&str, &str)> {
     let (about, text) = instructions_about(text)?;
     Some((about.strip_prefix(FOLDER_WORDS)?, text))
 }

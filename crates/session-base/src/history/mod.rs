@@ -23,9 +23,9 @@ mod unfinished;
 pub use compactions::CompactionReader;
 pub use compactions::{DroppedItem, RestoreItemsError, StoredCompaction};
 pub use context_use::{ContextPartKind, ContextSnapshot, ContextUse, PartUse};
-pub use contextual::{first_user_text, is_context_text};
 pub use contextual::{
-    is_contextual, texts, wrapped_folder_instructions, wrapped_instructions, wrapped_pin,
+    first_user_text, folder_instructions_in, instructions_in, is_context_text, is_contextual,
+    texts, wrapped_folder_instructions, wrapped_instructions, wrapped_pin,
 };
 pub use conversation::{Conversation, Recorder};
 pub use entry::{EntryKind, HistoryEntry};
