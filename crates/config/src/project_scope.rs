@@ -79,6 +79,7 @@ const NOT_FOR_PROJECTS: &[&str] = &[
     "suppress_unstable_features_warning",
     "thread_unload_delay_secs",
     "traces",
+    "usage_limit_wait_seconds",
     "zsh_path",
 ];
 

@@ -81,6 +81,10 @@ pub struct ConfigFile {
     /// Models of the same provider that go on with a turn whose model is unknown, overloaded or at a limit, in this order.
     #[schemars(extend("x-since" = "own"))]
     pub model_fallbacks: Option<Vec<String>>,
+    /// How many seconds a request may wait in all for a usage limit to be reset, after which the turn goes on by itself.
+    /// You are told until when it waits, and can interrupt the turn. Default: 0, and the turn fails at once.
+    #[schemars(extend("x-since" = "own"))]
+    pub usage_limit_wait_seconds: Option<u64>,
     /// The model that reviews changes. Default: `model`.
     pub review_model: Option<String>,
     /// Which entry of `model_providers`, or which built-in provider, answers: `openai`, `ollama`, `lmstudio`,

@@ -198,6 +198,7 @@ fn apply_model(session: &mut SessionConfig, model: ModelSettings, preset: Option
     let ModelSettings {
         model,
         fallbacks,
+        usage_limit_wait,
         review_model,
         provider_id,
         provider,
@@ -226,6 +227,7 @@ fn apply_model(session: &mut SessionConfig, model: ModelSettings, preset: Option
     settings.service_tier = service_tier;
     settings.personality = personality;
     session.options.model_fallbacks = fallbacks;
+    session.options.usage_limit_wait = usage_limit_wait;
     session.options.review_model = review_model;
     session.options.stream_max_retries = provider.stream_max_retries;
     session.options.verbosity = verbosity;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use codex_model_client::ModelInfo;
 use codex_protocol::{
@@ -153,6 +154,7 @@ fn options_of_agent(options: &SessionOptions, turn: &TurnSettings, depth: i32) -
     let SessionOptions {
         settings: own,
         model_fallbacks,
+        usage_limit_wait,
         review_model,
         verbosity,
         limits,
@@ -210,6 +212,7 @@ fn options_of_agent(options: &SessionOptions, turn: &TurnSettings, depth: i32) -
     let mut agent = SessionOptions {
         settings,
         model_fallbacks: model_fallbacks.clone(),
+        usage_limit_wait: *usage_limit_wait,
         review_model: review_model.clone(),
         verbosity: *verbosity,
         limits: limits.clone(),
@@ -340,6 +343,7 @@ fn options_of_hidden_thread(options: &SessionOptions, hidden: HiddenThread) -> S
     let SessionOptions {
         settings: _,
         model_fallbacks: _,
+        usage_limit_wait: _,
         review_model: _,
         verbosity,
         limits,
@@ -395,6 +399,7 @@ fn options_of_hidden_thread(options: &SessionOptions, hidden: HiddenThread) -> S
     SessionOptions {
         settings,
         model_fallbacks: Vec::new(),
+        usage_limit_wait: Duration::ZERO,
         review_model: None,
         verbosity: *verbosity,
         limits: limits.clone(),
@@ -523,6 +528,7 @@ fn options_of_replay(options: SessionOptions) -> SessionOptions {
     let SessionOptions {
         settings,
         model_fallbacks,
+        usage_limit_wait,
         review_model,
         verbosity,
         limits,
@@ -568,6 +574,7 @@ fn options_of_replay(options: SessionOptions) -> SessionOptions {
     SessionOptions {
         settings,
         model_fallbacks,
+        usage_limit_wait,
         review_model,
         verbosity,
         limits,

@@ -122,6 +122,7 @@ fn options(cwd: &Path) -> SessionOptions {
     SessionOptions {
         settings: settings(cwd),
         model_fallbacks: vec!["gpt-5.2".to_owned()],
+        usage_limit_wait: Duration::from_secs(7),
         review_model: Some("gpt-5.1".to_owned()),
         verbosity: Some(Verbosity::High),
         limits: AdministratorLimits {

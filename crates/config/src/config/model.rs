@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use codex_protocol::{
     Personality, Provider, ReasoningEffort, ReasoningSummary, ServiceTier, Verbosity,
@@ -24,6 +25,8 @@ pub struct ModelSettings {
     pub model: Option<String>,
     /// The slugs of the models that go on where it cannot.
     pub fallbacks: Vec<String>,
+    /// How long a request may wait in all for a usage limit to be reset.
+    pub usage_limit_wait: Duration,
     /// The slug of the model for reviews.
     pub review_model: Option<String>,
     /// The id of the provider.
@@ -95,6 +98,7 @@ pub(super) fn resolve(
     Ok(ModelSettings {
         model: params.model.clone().or_else(|| file.model.clone()),
         fallbacks: file.model_fallbacks.clone().unwrap_or_default(),
+        usage_limit_wait: Duration::from_secs(file.usage_limit_wait_seconds.unwrap_or(0)),
         review_model: file.review_model.clone(),
         provider_id,
         provider,

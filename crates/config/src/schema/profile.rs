@@ -21,6 +21,8 @@ pub struct ProfileFile {
     /// As at the top level.
     pub model_fallbacks: Option<Vec<String>>,
     /// As at the top level.
+    pub usage_limit_wait_seconds: Option<u64>,
+    /// As at the top level.
     pub service_tier: Option<ServiceTier>,
     /// As at the top level.
     pub model_provider: Option<String>,
@@ -105,6 +107,7 @@ pub(crate) const PROFILE_KEYS: &[&str] = &[
     "sandbox_mode",
     "service_tier",
     "tools",
+    "usage_limit_wait_seconds",
     "web_search",
     "windows",
     "zsh_path",

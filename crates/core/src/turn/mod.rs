@@ -18,6 +18,7 @@ mod hooks;
 mod image;
 mod item_ids;
 mod items;
+mod limit_wait;
 mod message;
 mod next_step;
 mod outcome;

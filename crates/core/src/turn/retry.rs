@@ -10,6 +10,15 @@ const FIRST_DELAY: Duration = Duration::from_millis(200);
 /// The wait does not double more often than this.
 const DOUBLINGS: u32 = 16;
 
+/// How often a request was repeated.
+#[derive(Debug, Default)]
+pub(crate) struct Repeats {
+    pub(crate) count: u32,
+    /// How long it waited for a usage limit, in all.
+    pub(super) limit_wait: Duration,
+    pub(super) limits: u32,
+}
+
 /// The wait before repeat number `repeat`, counted from 1; none if it should not be repeated.
 pub(crate) fn delay(error: &ModelError, repeat: u32, clock: &dyn Clock) -> Option<Duration> {
     if !error.is_retryable() {

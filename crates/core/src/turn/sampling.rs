@@ -15,7 +15,7 @@ use super::calls::RunningCalls;
 use super::outcome::{CompletedTurn, TurnError};
 use super::recording::RunningTurn;
 use super::response::ActiveResponse;
-use super::retry;
+use super::retry::{self, Repeats};
 use codex_session_base::history::{ContextSnapshot, SentPrefix};
 use codex_session_base::ports::ModelCall;
 
@@ -35,9 +35,9 @@ impl RunningTurn<'_> {
     /// A repeat sends the current history. What a broken response completed stays in it, so clients, the
     /// rollout and the model see the same.
     pub(crate) async fn sample(&mut self) -> Result<SampledResponse, TurnError> {
-        let mut repeats = 0;
+        let mut repeats = Repeats::default();
         loop {
-            let span = tracing::debug_span!("model_request", attempt = repeats + 1);
+            let span = tracing::debug_span!("model_request", attempt = repeats.count + 1);
             let error = match self.attempt().instrument(span).await {
                 Ok(sampled) => return Ok(sampled),
                 Err(TurnError::Model(error)) => error,
@@ -55,31 +55,31 @@ impl RunningTurn<'_> {
     }
 
     /// Emits that a request failed after so many repeats, and waits until it should be repeated. When there were too many,
-    /// requests are repeated over HTTP, if they were not before.
+    /// requests are repeated over HTTP, if they were not before. A usage limit is waited for if the user wants that.
     pub(crate) async fn before_repeat(
         &self,
-        repeats: &mut u32,
+        repeats: &mut Repeats,
         error: ModelError,
     ) -> Result<(), TurnError> {
         let session = &self.scope.session;
         let most = session.config.options.stream_max_retries;
-        let Some(delay) = retry::delay(&error, *repeats + 1, session.clock.as_ref()) else {
-            return Err(TurnError::Model(error));
+        let Some(delay) = retry::delay(&error, repeats.count + 1, session.clock.as_ref()) else {
+            return self.wait_for_limit(repeats, error).await;
         };
-        if *repeats >= most {
+        if repeats.count >= most {
             if !session.connection.fall_back() {
                 return Err(TurnError::Model(error));
             }
             let message = format!("Falling back from WebSockets to HTTPS transport. {error}");
             self.emitter
                 .emit(EventMsg::Warning(WarningEvent { message }));
-            *repeats = 0;
+            repeats.count = 0;
             return Ok(());
         }
-        *repeats += 1;
+        repeats.count += 1;
         // A websocket that was closed is usual, so the first repeat is silent.
-        if *repeats > 1 || !session.connection.is_in_use() {
-            self.emit_retry(*repeats, most, error);
+        if repeats.count > 1 || !session.connection.is_in_use() {
+            self.emit_retry(repeats.count, most, error);
         }
         tokio::select! {
             biased;

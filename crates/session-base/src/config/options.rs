@@ -22,6 +22,8 @@ pub struct SessionOptions {
     pub settings: ThreadSettings,
     /// The models that go on with a turn whose model cannot.
     pub model_fallbacks: Vec<String>,
+    /// How long a request may wait in all for a usage limit to be reset.
+    pub usage_limit_wait: Duration,
     /// The model of reviews, if it differs.
     pub review_model: Option<String>,
     /// The verbosity of the model.
@@ -115,6 +117,7 @@ impl SessionOptions {
         Self {
             settings: ThreadSettings::new(cwd, model),
             model_fallbacks: Vec::new(),
+            usage_limit_wait: Duration::ZERO,
             review_model: None,
             verbosity: None,
             limits: AdministratorLimits::default(),

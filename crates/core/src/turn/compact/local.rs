@@ -8,6 +8,7 @@ use super::{Compaction, CompactionPhase};
 use crate::turn::items::assistant_text;
 use crate::turn::outcome::TurnError;
 use crate::turn::recording::RunningTurn;
+use crate::turn::retry::Repeats;
 use crate::turn::sampling::cut_off;
 use codex_session_base::history::summary::{COMPACT_PROMPT, compacted_history, user_texts};
 use codex_session_base::history::user_message;
@@ -32,7 +33,7 @@ impl RunningTurn<'_> {
         let prompt = self.scope.session.config.options.compact_prompt.as_deref();
         let instruction = user_message([prompt.unwrap_or(COMPACT_PROMPT).trim_end().to_owned()]);
         input.push(instruction);
-        let mut repeats = 0;
+        let mut repeats = Repeats::default();
         loop {
             let error = match self
                 .summary_attempt(phase, id, input.iter().collect())
@@ -44,7 +45,7 @@ impl RunningTurn<'_> {
             };
             let overflow = matches!(error, ModelError::ContextWindowExceeded { .. });
             if overflow && drop_oldest(&mut input) {
-                repeats = 0;
+                repeats = Repeats::default();
                 continue;
             }
             if overflow {
