@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 
+use crate::newer_threads::newer_server;
 use crate::setup::{PROGRAM, experimental_server, home_with, numbered, scripted_config};
 
 const VERSIONS: [&str; 2] = ["v1", "v2"];
@@ -515,6 +516,25 @@ async fn without_a_key_or_the_feature_there_is_none() {
 }
 
 /// What the terminal UI 0.169 sends for `/voice`.
+#[tokio::test]
+async fn newer_clients_need_no_feature_to_get_an_answer() {
+    let model = ModelServer::start([]).await.unwrap();
+    let home = home_with(&scripted_config(&model, ""));
+    let mut server = newer_server(&home).await;
+    let thread = server.start_thread().await;
+    let webrtc = json!({ "version": "v3", "transport": { "type": "webrtc", "sdp": "v=0" } });
+    for (start, cause) in [(webrtc, "WebRTC"), (json!({}), "`realtime_conversation`")] {
+        call(&mut server, &thread, "start", start.clone()).await;
+        let error = server.wait_for("thread/realtime/error").await.unwrap();
+        let message = error["params"]["message"].as_str().unwrap();
+        assert!(message.contains(cause), "{start}: {message}");
+        call(&mut server, &thread, "stop", json!({})).await;
+        let closed = server.wait_for("thread/realtime/closed").await.unwrap();
+        assert_eq!(closed["params"]["reason"], "requested");
+    }
+    server.finish().await.unwrap();
+}
+
 #[tokio::test]
 async fn newer_realtime_conversation_ends_with_its_error() {
     let model = ModelServer::start([]).await.unwrap();

@@ -116,7 +116,8 @@ pub(super) async fn voices(
 async fn realtime_thread(call: &RequestContext, id: &str) -> Result<Thread, Failure> {
     let handle = loaded_thread(&call.server, id)?;
     let thread = engine(&call.server, id).await?;
-    if !thread.supports_realtime() {
+    let is_answered = call.connection.dialect().takes_any_realtime_request();
+    if !thread.supports_realtime() && !is_answered {
         let message = format!("thread {id} does not support realtime conversation");
         return Err(Failure::invalid(message));
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use codex_protocol::{CodexErrorInfo, EventMsg, RealtimeConversationClosedEvent};
+use codex_protocol::{CodexErrorInfo, EventMsg, RealtimeConversationClosedEvent, RealtimeEvent};
 use codex_realtime::ConversationInputs;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -10,15 +10,15 @@ use tokio_util::sync::CancellationToken;
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::realtime_state::ActiveRealtime;
-use super::realtime_task::RealtimeTask;
-use codex_session_base::config::{RealtimeStart, RealtimeThread};
+use super::realtime_task::{RealtimeTask, realtime};
+use codex_session_base::config::{RealtimeStart, RealtimeThread, RealtimeUnavailable};
 use codex_session_base::events::{MAX_TURN_OUTPUTS, TurnOutputListener};
 use codex_session_base::thread::ThreadClosed;
 use codex_session_base::turn_settings::RealtimeMode;
 
 const START_INSTRUCTIONS: &str = include_str!("../../prompts/realtime_start.md");
 
-/// Starts a conversation, in place of one that lasts. What comes of it are events.
+/// Starts a conversation, in place of one that lasts. What comes of it are events, also if there can be none.
 #[derive(Debug)]
 pub struct StartRealtime(pub RealtimeStart);
 
@@ -27,7 +27,11 @@ impl ThreadCall for StartRealtime {
 
     async fn run(self, session: &mut SessionActor) {
         let id = session.context.ids.submission();
-        session.start_realtime(id, self.0);
+        if session.context.config.services.realtime.is_some() {
+            session.start_realtime(id, self.0);
+        } else {
+            session.refuse_realtime(&id, &self.0);
+        }
     }
 }
 
@@ -58,6 +62,17 @@ impl ThreadCall for StopRealtime {
 }
 
 impl SessionActor {
+    /// Says why there can be no conversation, as for one that cannot connect.
+    fn refuse_realtime(&self, id: &str, start: &RealtimeStart) {
+        let cause = if start.by_webrtc {
+            RealtimeUnavailable::WebRtc
+        } else {
+            RealtimeUnavailable::Off
+        };
+        let error = RealtimeEvent::Error(cause.to_string());
+        self.context.emitter.emit(id, realtime(error));
+    }
+
     /// Starts a conversation in place of one that lasts. Returns at once.
     pub(super) fn start_realtime(&mut self, id: String, start: RealtimeStart) {
         let Some(service) = self.context.config.services.realtime.clone() else {

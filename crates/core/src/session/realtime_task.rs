@@ -286,7 +286,7 @@ impl RealtimeTask {
     }
 }
 
-fn realtime(payload: RealtimeEvent) -> EventMsg {
+pub(super) fn realtime(payload: RealtimeEvent) -> EventMsg {
     EventMsg::RealtimeConversationRealtime(RealtimeConversationRealtimeEvent { payload })
 }
 

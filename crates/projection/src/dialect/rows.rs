@@ -231,6 +231,11 @@ behaviours! {
         false, "`thread/realtime/transcriptUpdated`; begins and ends of responses";
         "0.140": true, "items and `thread/realtime/transcript/delta`, `done`";
     }
+    /// `thread/realtime/start` and `stop` while the feature `realtime_conversation` is off
+    takes_any_realtime_request: bool {
+        false, "refused";
+        "0.169": true, "taken; `thread/realtime/error` says why there is no conversation";
+    }
     /// the last `thread/unsubscribe`
     unloads_later: bool {
         false, "unloads the thread at once";

@@ -56,6 +56,9 @@ pub enum RealtimeUnavailable {
          `transport` out"
     )]
     WebRtc,
+    /// The settings allow no conversations.
+    #[error("realtime conversations are off; the feature `realtime_conversation` switches them on")]
+    Off,
     /// Nobody is logged in with an API key, and the provider has none.
     #[error("realtime conversation requires API key auth")]
     NoKey,
