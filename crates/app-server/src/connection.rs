@@ -277,7 +277,8 @@ pub(crate) fn encode(message: &impl Serialize) -> Bytes {
 
 /// Encodes a notification: method and params, and the current time.
 pub(crate) fn encode_notification(notification: &ServerNotification) -> Bytes {
-    let mut line = Vec::new();
+    // Most are shorter, so the line does not move while it grows.
+    let mut line = Vec::with_capacity(1024);
     if let Err(error) = serde_json::to_writer(&mut line, notification) {
         tracing::error!(%error, "a notification could not be written");
         return Bytes::new();

@@ -3,6 +3,7 @@
 //! The configuration is destructured without `..`, so a new setting must be used here or listed as having no effect
 //! ([`codex_config::WITHOUT_EFFECT`], repeated in docs/status/parts.md).
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -430,7 +431,8 @@ struct ProjectInstructions {
 
 impl ProjectInstructions {
     fn docs(&self, cwd: Option<&Path>) -> ProjectDocs {
-        let rules = hiding_rules(&self.engine_files.hidden_files, cwd);
+        // Most folders have no such file, so there is nothing to hide.
+        let rules = LazyCell::new(|| hiding_rules(&self.engine_files.hidden_files, cwd));
         let is_hidden = |path: &Path| rules.hides(path).is_some();
         self.settings.read_visible(&self.home, cwd, &is_hidden)
     }
@@ -450,7 +452,7 @@ impl InstructionFiles for ProjectInstructions {
     }
 
     fn below(&self, cwd: &Path, paths: &[PathBuf]) -> Vec<(PathBuf, String)> {
-        let rules = hiding_rules(&self.engine_files.hidden_files, Some(cwd));
+        let rules = LazyCell::new(|| hiding_rules(&self.engine_files.hidden_files, Some(cwd)));
         let is_hidden = |path: &Path| rules.hides(path).is_some();
         self.settings.read_below(cwd, paths, &is_hidden)
     }

@@ -1,6 +1,7 @@
 //! Paths that need not exist, in forms that can be compared.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
 /// The path without `.` and `..`.
@@ -34,7 +35,9 @@ pub(crate) fn with_real_folders(path: &Path) -> PathBuf {
 }
 
 /// Like [`with_real_folders`] for many paths below a folder that have no `..`: each folder is looked at once.
-pub(crate) struct RealFolders(HashMap<PathBuf, RealFolder>);
+///
+/// The keys are paths as they are written, which are hashed much faster than the components of paths.
+pub(crate) struct RealFolders(HashMap<OsString, RealFolder>);
 
 struct RealFolder {
     path: PathBuf,
@@ -47,7 +50,7 @@ impl RealFolders {
             path: with_real_folders(folder),
             exists: codex_mounts::symlink_metadata(folder).is_ok(),
         };
-        Self(HashMap::from([(folder.to_owned(), known)]))
+        Self(HashMap::from([(folder.as_os_str().to_owned(), known)]))
     }
 
     pub(crate) fn real(&mut self, path: &Path) -> PathBuf {
@@ -55,11 +58,11 @@ impl RealFolders {
     }
 
     fn look_at(&mut self, path: &Path) -> &RealFolder {
-        if !self.0.contains_key(path) {
+        if !self.0.contains_key(path.as_os_str()) {
             let found = self.find(path);
-            self.0.insert(path.to_owned(), found);
+            self.0.insert(path.as_os_str().to_owned(), found);
         }
-        &self.0[path]
+        &self.0[path.as_os_str()]
     }
 
     fn find(&mut self, path: &Path) -> RealFolder {

@@ -21,15 +21,15 @@ pub use model_info::{
 pub use prices::ModelPrices;
 pub use store::{AvailableModels, ModelStore};
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// A catalogue of models.
+/// A catalogue of models. Copies share the models until one of them changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ModelCatalog {
-    models: Vec<ModelInfo>,
+    models: Arc<Vec<ModelInfo>>,
 }
 
 /// The result of a look-up by name.
@@ -60,12 +60,16 @@ impl Default for ModelCatalog {
 impl ModelCatalog {
     /// The built-in catalogue.
     pub fn bundled() -> Self {
-        Self::new(bundled::models())
+        static BUNDLED: LazyLock<ModelCatalog> =
+            LazyLock::new(|| ModelCatalog::new(bundled::models()));
+        BUNDLED.clone()
     }
 
     /// A catalogue without the built-in models.
     pub fn new(models: Vec<ModelInfo>) -> Self {
-        Self { models }
+        Self {
+            models: Arc::new(models),
+        }
     }
 
     pub fn models(&self) -> &[ModelInfo] {
@@ -75,13 +79,10 @@ impl ModelCatalog {
     /// Merges a server's list: an entry replaces the one with the same name, or is added.
     pub fn merge(&mut self, models: impl IntoIterator<Item = ModelInfo>) {
         for model in models {
-            match self
-                .models
-                .iter_mut()
-                .find(|known| known.slug == model.slug)
-            {
+            let all = Arc::make_mut(&mut self.models);
+            match all.iter_mut().find(|known| known.slug == model.slug) {
                 Some(known) => *known = model,
-                None => self.models.push(model),
+                None => all.push(model),
             }
         }
     }
@@ -90,7 +91,7 @@ impl ModelCatalog {
     pub fn add(&mut self, models: impl IntoIterator<Item = ModelInfo>) {
         for model in models {
             if self.models.iter().all(|known| known.slug != model.slug) {
-                self.models.push(model);
+                Arc::make_mut(&mut self.models).push(model);
             }
         }
     }

@@ -4,7 +4,8 @@
 //! synchronisation; nobody waits for that. What must not be removed before something else is on the disk waits for
 //! [`Synchroniser::synchronise`].
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,7 +49,8 @@ struct WrittenFiles {
 
 #[derive(Debug, Default)]
 struct WaitingFiles {
-    waiting: BTreeMap<PathBuf, WaitingFile>,
+    /// By the path as it is written, which is compared much faster than the components of a path.
+    waiting: HashMap<OsString, WaitingFile>,
     /// The file that is being synchronised, and who waits for what it had when that began.
     current: Option<(PathBuf, Vec<DiskWaiter>)>,
     has_ended: bool,
@@ -74,14 +76,14 @@ impl Synchroniser {
     /// A file was written to: it is synchronised soon.
     pub(crate) fn written(&self, path: &Path) {
         let mut files = self.0.0.files.lock();
-        if files.waiting.contains_key(path) {
+        if files.waiting.contains_key(path.as_os_str()) {
             return;
         }
         let file = WaitingFile {
             due: Instant::now() + DELAY,
             waiters: Vec::new(),
         };
-        files.waiting.insert(path.to_owned(), file);
+        files.waiting.insert(path.into(), file);
         // Otherwise the thread wakes up for another file before this one is due.
         let is_idle = files.waiting.len() == 1;
         drop(files);
@@ -106,7 +108,7 @@ impl Synchroniser {
 
     fn hurry(&self, path: &Path, waiter: DiskWaiter) {
         let mut files = self.0.0.files.lock();
-        if let Some(file) = files.waiting.get_mut(path) {
+        if let Some(file) = files.waiting.get_mut(path.as_os_str()) {
             file.due = Instant::now();
             file.waiters.push(waiter);
         } else if let Some((current, waiters)) = &mut files.current
@@ -149,6 +151,7 @@ impl WrittenFiles {
             };
             if files.has_ended || due <= Instant::now() {
                 let file = files.waiting.remove(&path)?;
+                let path = PathBuf::from(path);
                 files.current = Some((path.clone(), file.waiters));
                 return Some(path);
             }

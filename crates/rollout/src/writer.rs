@@ -7,6 +7,7 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::ffi::OsString;
 use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -127,15 +128,18 @@ impl RolloutWriter {
 /// Called with the path of a file that was written to. Must not block.
 pub type WriteObserver = Box<dyn Fn(&Path) + Send>;
 
+/// A path as it is written, which is hashed much faster than the components of a path.
+type PathKey = OsString;
+
 struct WriterFiles {
-    open: HashMap<PathBuf, File>,
+    open: HashMap<PathKey, File>,
     /// Data of the current batch.
-    gathered: HashMap<PathBuf, Vec<u8>>,
-    backlog: HashMap<PathBuf, Backlog>,
+    gathered: HashMap<PathKey, Vec<u8>>,
+    backlog: HashMap<PathKey, Backlog>,
     /// The numbers of lines, by file.
-    numbers: HashMap<PathBuf, LineNumbers>,
+    numbers: HashMap<PathKey, LineNumbers>,
     /// Files written to since the observer was last called for them.
-    unreported: HashSet<PathBuf>,
+    unreported: HashSet<PathKey>,
     observer: WriteObserver,
     synchroniser: Synchroniser,
 }
@@ -214,7 +218,7 @@ impl WriterFiles {
                 self.take(request);
             }
             for (path, bytes) in std::mem::take(&mut self.gathered) {
-                self.append(path, bytes);
+                self.append(path.into(), bytes);
             }
         }
     }
@@ -226,12 +230,12 @@ impl WriterFiles {
         | WriteRequest::Return { path, .. }
         | WriteRequest::Close { path }) = &request;
         if !matches!(request, WriteRequest::Append { .. })
-            && let Some((path, bytes)) = self.gathered.remove_entry(path)
+            && let Some((path, bytes)) = self.gathered.remove_entry(path.as_os_str())
         {
-            self.append(path, bytes);
+            self.append(path.into(), bytes);
         }
         match request {
-            WriteRequest::Append { path, bytes } => match self.gathered.entry(path) {
+            WriteRequest::Append { path, bytes } => match self.gathered.entry(path.into()) {
                 Entry::Occupied(mut gathered) => gathered.get_mut().extend_from_slice(&bytes),
                 Entry::Vacant(first) => {
                     first.insert(bytes);
@@ -247,15 +251,15 @@ impl WriterFiles {
             }
             WriteRequest::Return { path, right } => {
                 // The earlier data could not be written, so the backlog goes first.
-                if !self.backlog.contains_key(&path) {
+                if !self.backlog.contains_key(path.as_os_str()) {
                     right.complete(&path);
                 }
             }
             WriteRequest::Close { path } => {
                 self.report(&path);
-                self.open.remove(&path);
-                self.backlog.remove(&path);
-                self.numbers.remove(&path);
+                self.open.remove(path.as_os_str());
+                self.backlog.remove(path.as_os_str());
+                self.numbers.remove(path.as_os_str());
             }
         }
     }
@@ -265,7 +269,7 @@ impl WriterFiles {
         if bytes.is_empty() {
             return bytes;
         }
-        let known = self.numbers.get(path).copied();
+        let known = self.numbers.get(path.as_os_str()).copied();
         if known.is_some_and(|known| known.next.is_none()) {
             return bytes;
         }
@@ -286,18 +290,18 @@ impl WriterFiles {
         };
         let length = length + bytes.len() as u64;
         self.numbers
-            .insert(path.to_owned(), LineNumbers { next, length });
+            .insert(path.into(), LineNumbers { next, length });
         bytes
     }
 
     fn copy(&mut self, path: PathBuf, source: PathBuf, length: u64) {
-        let mut backlog = self.backlog.remove(&path).unwrap_or_default();
+        let mut backlog = self.backlog.remove(path.as_os_str()).unwrap_or_default();
         backlog.work.push_back(Unwritten::Copy { source, length });
         self.work_off(path, backlog);
     }
 
     fn append(&mut self, path: PathBuf, bytes: Vec<u8>) {
-        let mut backlog = self.backlog.remove(&path).unwrap_or_default();
+        let mut backlog = self.backlog.remove(path.as_os_str()).unwrap_or_default();
         let bytes = if backlog.has_copy() {
             bytes
         } else {
@@ -330,21 +334,21 @@ impl WriterFiles {
             };
             if let Some((rest, error)) = failed {
                 tracing::warn!(path = %path.display(), %error, "cannot write a rollout");
-                self.open.remove(&path);
+                self.open.remove(path.as_os_str());
                 backlog.work.push_front(rest);
                 backlog.error = Some(error);
-                self.backlog.insert(path, backlog);
+                self.backlog.insert(path.into(), backlog);
                 return;
             }
         }
         self.synchroniser.written(&path);
-        self.unreported.insert(path);
+        self.unreported.insert(path.into());
     }
 
     /// Copies part of another file, or nothing.
     fn copy_once(&mut self, path: &Path, source: &Path, length: u64) -> io::Result<()> {
         self.write(path, &[]).map_err(|failed| failed.error)?;
-        let Some(file) = self.open.get_mut(path) else {
+        let Some(file) = self.open.get_mut(path.as_os_str()) else {
             return Ok(());
         };
         // In a file with numbers the new first line takes the place of the old one, so that the rest keeps its numbers.
@@ -362,11 +366,11 @@ impl WriterFiles {
     }
 
     fn flush(&mut self, path: PathBuf) -> io::Result<()> {
-        if let Some(backlog) = self.backlog.remove(&path) {
+        if let Some(backlog) = self.backlog.remove(path.as_os_str()) {
             self.work_off(path.clone(), backlog);
         }
         self.report(&path);
-        let failed = self.backlog.get(&path);
+        let failed = self.backlog.get(path.as_os_str());
         match failed.and_then(|backlog| backlog.error.as_ref()) {
             Some(error) => Err(io::Error::new(error.kind(), error.to_string())),
             None => Ok(()),
@@ -374,21 +378,21 @@ impl WriterFiles {
     }
 
     fn report(&mut self, path: &Path) {
-        if self.unreported.remove(path) {
+        if self.unreported.remove(path.as_os_str()) {
             (self.observer)(path);
         }
     }
 
     fn write(&mut self, path: &Path, bytes: &[u8]) -> Result<(), PartialWrite> {
-        if !self.open.contains_key(path) {
+        if !self.open.contains_key(path.as_os_str()) {
             if self.open.len() >= OPEN_FILES {
                 self.open.clear();
             }
             let opened = open(path);
             let file = opened.map_err(|error| PartialWrite { from: 0, error })?;
-            self.open.insert(path.to_owned(), file);
+            self.open.insert(path.into(), file);
         }
-        let Some(file) = self.open.get_mut(path) else {
+        let Some(file) = self.open.get_mut(path.as_os_str()) else {
             return Ok(());
         };
         let mut written = 0;

@@ -29,7 +29,7 @@ fn every_known_key_is_shown() {
     let mut sorted = set.clone();
     sorted.sort_unstable();
     assert_eq!(sorted, expected);
-    assert_eq!(config.len(), 120);
+    assert_eq!(config.len(), 121);
     assert_eq!(
         config["features"],
         json!({
