@@ -87,7 +87,6 @@ async fn message_of_a_thread_without_turns_survives_a_kill() {
     }
 }
 
-/// A server for clients that keep the settings of threads.
 /// A home whose turns wait for a hook before they take their input.
 fn home_with_slow_hook(model: &ModelServer) -> TempDir {
     let slow = hooks::hook("cat > /dev/null; sleep 600");

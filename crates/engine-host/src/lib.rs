@@ -25,6 +25,7 @@ mod rules;
 pub mod runtime;
 pub mod scripted_model;
 pub mod server;
+mod session_options;
 pub mod session_settings;
 mod skills;
 mod suggestions;

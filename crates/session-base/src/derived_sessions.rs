@@ -1,6 +1,7 @@
 //! The configurations of sessions that are derived from another one.
 //!
-//! Every constructor decides on every member: a new one does not compile until it is decided on in each of them.
+//! Every constructor decides on every member: a new one does not compile until it is decided on in each of them. A review alone
+//! is a task of its thread and has all of it that is not taken away.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -92,6 +93,20 @@ impl SessionConfig {
                 network_access: false,
             },
         })
+    }
+
+    /// The configuration of a review, which is a task of the thread itself: it asks nobody, starts nothing and searches nothing.
+    pub fn for_review(&self) -> Self {
+        let mut config = self.clone();
+        config.identity.source = SessionSource::SubAgent(SubAgentSource::Review);
+        config.services.turn_ended = None;
+        let options = &mut config.options;
+        options.web_search = WebSearch::default();
+        options.agents = None;
+        options.features.request_permissions = false;
+        options.features.exec_permissions = false;
+        options.features.default_mode_questions = false;
+        config
     }
 
     /// The configuration of an agent that makes memories.

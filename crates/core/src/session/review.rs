@@ -4,10 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
 use codex_model_client::ThreadConnection;
-use codex_protocol::{
-    AskForApproval, CodexErrorInfo, ModeKind, Op, ReviewRequest, ReviewTarget, SessionSource,
-    SubAgentSource,
-};
+use codex_protocol::{AskForApproval, CodexErrorInfo, ModeKind, Op, ReviewRequest, ReviewTarget};
 
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -18,7 +15,6 @@ use super::state::TurnOverrides;
 use super::turn_base::{ToolCache, TurnBase};
 use crate::review::{RUBRIC, run};
 use crate::turn::TurnScope;
-use codex_session_base::config::WebSearch;
 use codex_session_base::session_context::{McpToolCaller, SessionContext};
 use codex_session_base::thread::{OperationReply, OperationResult, TaskKind};
 use codex_session_base::turn_settings::Instructions;
@@ -65,14 +61,7 @@ impl SessionActor {
 
     /// The scope of the reviewer: the settings of the thread, without approvals, agents and notifications.
     fn reviewer(&self, id: &str) -> TurnScope {
-        let mut config = self.context.config.clone();
-        config.identity.source = SessionSource::SubAgent(SubAgentSource::Review);
-        config.options.web_search = WebSearch::default();
-        config.options.agents = None;
-        config.services.turn_ended = None;
-        config.options.features.request_permissions = false;
-        config.options.features.exec_permissions = false;
-        config.options.features.default_mode_questions = false;
+        let config = self.context.config.for_review();
         let mut settings = (*self.settings()).clone();
         settings.model = config
             .options
