@@ -3,7 +3,7 @@
 //! The configuration is destructured without `..`, so a new setting must be used here or listed as having no effect
 //! ([`codex_config::WITHOUT_EFFECT`], repeated in docs/status/parts.md). The options are made without `..` too.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use codex_config::schema::{HistoryPersistence, WindowsSandbox};

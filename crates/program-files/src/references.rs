@@ -3,8 +3,13 @@
 //! No language is parsed. Every word in the text of a file that names code beside it, or in the working folder, counts;
 //! scripts for a shell are also read like a line of a hook. Names that a program computes are not found.
 
+mod commands;
+mod javascript;
+mod names;
+mod python;
+mod text;
+
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use crate::awk;
@@ -15,39 +20,22 @@ use crate::finder::Finder;
 use crate::found_files::{
     BESIDE_MARK, FOLLOWED_MARK, MAX_FILES, ProgramFile, ProgramFiles, SETTINGS_MARK,
 };
-use crate::git_settings::{GitPlaces, READING_GIT, git_settings};
-use crate::interpreters::{Language, is_interpreter};
-use crate::known_programs::{base_name, has_code_ending, is_data};
+use crate::interpreters::Language;
 use crate::line::{CommandWords, read_line};
 use crate::moved_commands::changes_folder;
-use crate::program_file::{is_path, may_be_run};
-use crate::python_imports::{ModuleName, changes_module_folders, imported_modules};
-use crate::recipes::{lines_to_run, recipes_in, recipes_of};
+use crate::program_file::is_path;
+use crate::recipes::recipes_of;
 use crate::run_places::RunPlaces;
 use crate::script_places::with_known_places;
-use crate::typescript_paths::{MAX_SETTINGS, bases, renamed_modules};
+use javascript::{MANIFEST, package_scripts};
+use names::Listing;
+use python::ImportedModules;
+use text::{may_import, names_interpreter, runs_text, text_of, words};
 
-/// Longer texts are not read; their hashes count all the same.
-const MAX_TEXT: u64 = 8 * 1024 * 1024;
-/// Longer words name no file.
-const MAX_WORD: usize = 256;
 /// The limit on files that are read again for other folders.
 const MAX_MOVED: usize = 256;
 /// The limit on the folders that a text names.
 const MAX_INNER: usize = 16;
-/// The first files of a folder that is imported.
-const FIRST_FILES: [&str; 8] = [
-    "__init__.py",
-    "__main__.py",
-    "index.cjs",
-    "index.js",
-    "index.mjs",
-    "index.ts",
-    "init.lua",
-    "package.json",
-];
-/// Names of code without an ending of code.
-const CODE_NAMES: [&str; 3] = [".env", "gradlew", "configure"];
 
 /// Adds what the files refer to, what those refer to, and so on.
 pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
@@ -113,34 +101,6 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
     if let Some((path, call)) = computed.find(|(path, _)| is_run(path)) {
         let shown = || format!("`{call}` in {}", path.display());
         found.unknown.get_or_insert_with(shown);
-    }
-}
-
-/// The word of the settings of a package, which is read for its imports only.
-const MANIFEST: &str = ">>package.json";
-
-/// The entries of a folder, by their names and by their names without endings.
-type Listing = HashMap<String, Vec<PathBuf>>;
-
-/// The modules that files import, and from where.
-#[derive(Default)]
-struct ImportedModules {
-    all: Vec<(PathBuf, ModuleName)>,
-    /// The folders from which they are imported.
-    roots: Vec<PathBuf>,
-    /// The files whose imports are known.
-    files: HashSet<PathBuf>,
-    /// How many of the modules and of the folders have been looked at together.
-    done: (usize, usize),
-}
-
-impl ImportedModules {
-    fn add_roots(&mut self, roots: impl IntoIterator<Item = PathBuf>) {
-        for root in roots {
-            if !self.roots.contains(&root) {
-                self.roots.push(root);
-            }
-        }
     }
 }
 
@@ -338,100 +298,6 @@ impl ReferenceReader<'_> {
         }
     }
 
-    /// Keeps what code of Python imports, and from where it may.
-    fn python_imports(
-        &mut self,
-        text: &str,
-        path: &Path,
-        words: &BTreeSet<&str>,
-        named: &[PathBuf],
-    ) {
-        let Some(folder) = path.parent() else { return };
-        self.modules.add_roots([folder.to_path_buf()]);
-        if changes_module_folders(text) {
-            let around: Vec<PathBuf> = folder
-                .ancestors()
-                .take_while(|folder| self.finder.is_of_work(folder))
-                .chain([self.finder.place.cwd])
-                .map(Path::to_path_buf)
-                .collect();
-            for folder in around {
-                if !self.effort.compares(words.len()) {
-                    return;
-                }
-                let listing = self.listing(&folder);
-                let inner = words.iter().filter(|word| listing.contains_key(**word));
-                let inner: Vec<PathBuf> = inner
-                    .map(|word| folder.join(word))
-                    .filter(|inner| codex_mounts::is_dir(inner))
-                    .collect();
-                self.modules.add_roots(inner.into_iter().chain([folder]));
-            }
-            self.modules.add_roots(named.iter().cloned());
-        }
-        if self.modules.files.insert(path.to_path_buf()) {
-            let modules = imported_modules(text).into_iter();
-            let modules = modules.map(|module| (path.to_path_buf(), module));
-            self.modules.all.extend(modules);
-        }
-    }
-
-    /// Adds the modules that code of Python imports, and the packages on the way to them.
-    fn modules(&mut self, found: &mut ProgramFiles) {
-        self.modules.add_roots(found.import_roots.iter().cloned());
-        let mut modules = std::mem::take(&mut self.modules);
-        self.runs_text = false;
-        for (index, (source, module)) in modules.all.iter().enumerate() {
-            let is_new = index >= modules.done.0;
-            let relative = source.ancestors().nth(module.level).unwrap_or(source);
-            let relative = (module.level > 0 && is_new).then_some(relative);
-            let from = if is_new { 0 } else { modules.done.1 };
-            let roots = modules.roots.iter().skip(from).map(PathBuf::as_path);
-            let roots = roots.filter(|_| module.level == 0);
-            for root in relative.into_iter().chain(roots) {
-                if !self.effort.compares(1) {
-                    break;
-                }
-                self.module(source, module, root, found);
-            }
-        }
-        modules.done = (modules.all.len(), modules.roots.len());
-        self.modules = modules;
-    }
-
-    fn module(
-        &mut self,
-        source: &Path,
-        module: &ModuleName,
-        root: &Path,
-        found: &mut ProgramFiles,
-    ) {
-        let mut folder = root.to_path_buf();
-        for part in &module.parts {
-            let Some(paths) = self.listing(&folder).get(part).cloned() else {
-                return;
-            };
-            if !self.effort.looks_for(paths.len()) {
-                return;
-            }
-            for path in paths {
-                self.code_at(part, &path, found);
-                let first = path.join("__init__.py");
-                let files = [path, first].into_iter();
-                for file in files.filter(|file| file != source && self.finder.is_of_work(file)) {
-                    let real = codex_mounts::canonicalize(&file).ok();
-                    let both = real.into_iter().chain([file]);
-                    self.run_by
-                        .extend(both.map(|file| (source.to_path_buf(), file)));
-                }
-            }
-            folder.push(part);
-            if !codex_mounts::is_dir(&folder) {
-                return;
-            }
-        }
-    }
-
     /// The files that run in other folders than those for which they were read: what starts a file, and other code of its
     /// process, hand theirs on.
     fn moved_files(&mut self, found: &mut ProgramFiles) -> Vec<ProgramFile> {
@@ -579,86 +445,6 @@ impl ReferenceReader<'_> {
         }
     }
 
-    /// The settings of a package decide how its imports are resolved.
-    fn add_manifest(&self, folder: &Path, text: &str, found: &mut ProgramFiles) {
-        let manifests = folder.ancestors().map(|folder| folder.join("package.json"));
-        if let Some(manifest) = { manifests }.find(|manifest| codex_mounts::is_file(manifest)) {
-            let targets = own_targets(&manifest, text);
-            let base = manifest.parent().unwrap_or(folder).to_path_buf();
-            self.finder.add_path(MANIFEST, manifest, found);
-            for target in targets {
-                match target.split_once('*') {
-                    Some((folder, _)) => self.finder.add_folder(&base.join(folder), found),
-                    None => drop(self.finder.add_path(
-                        &format!(">{target}"),
-                        base.join(&target),
-                        found,
-                    )),
-                }
-            }
-        }
-    }
-
-    /// The settings of TypeScript say what other names modules have, and settings that they are based on do.
-    fn add_renamed(&mut self, folder: &Path, text: &str, found: &mut ProgramFiles) {
-        let nearest = |name: &str| {
-            let own = folder.ancestors();
-            let mut own = own.take_while(|it| self.finder.is_of_work(it));
-            own.find_map(|folder| {
-                let path = folder.join(name);
-                codex_mounts::is_file(&path).then_some(path)
-            })
-        };
-        let own = ["tsconfig.json", "jsconfig.json"].map(nearest);
-        let mut all: Vec<PathBuf> = own.into_iter().flatten().collect();
-        let own_count = all.len();
-        let mut index = 0;
-        let mut has_names = false;
-        while let Some(settings) = all.get(index).cloned() {
-            let names = text_of(&settings).unwrap_or_default();
-            let base = settings.parent().unwrap_or(folder);
-            if !self.effort.reads(&names) {
-                return;
-            }
-            for settings in bases(&names, base) {
-                if all.contains(&settings) {
-                    continue;
-                }
-                if all.len() >= MAX_SETTINGS {
-                    let unknown = || format!("what `{}` is based on", all[0].display());
-                    found.unknown.get_or_insert_with(unknown);
-                    break;
-                }
-                all.push(settings);
-            }
-            let modules = renamed_modules(&names, text, |count| self.effort.compares(count));
-            has_names |= !modules.is_empty();
-            for module in modules {
-                self.add_renamed_module(&base.join(module), found);
-            }
-            index += 1;
-        }
-        // What others are based on may come to rename what it does not rename yet.
-        let is_based = all.len() > own_count;
-        for settings in all.into_iter().filter(|_| has_names || is_based) {
-            self.finder.add_path(MANIFEST, settings, found);
-        }
-    }
-
-    fn add_renamed_module(&mut self, path: &Path, found: &mut ProgramFiles) {
-        let (Some(name), Some(folder)) = (path.file_name(), path.parent()) else {
-            return;
-        };
-        if !self.effort.looks_for(1) {
-            return;
-        }
-        let name = name.to_string_lossy();
-        let stem = name.split_once('.').map(|(stem, _)| stem);
-        for name in stem.into_iter().chain([&*name]) {
-            self.name(name, folder, found);
-        }
-    }
-
     /// A script for a shell, like a line. Words that are not known are no reason to distrust it: it has been seen. What it
     /// builds is one, if `is_run`.
     fn read_script(&mut self, text: &str, folder: &Path, is_run: bool, found: &mut ProgramFiles) {
@@ -726,78 +512,6 @@ impl ReferenceReader<'_> {
         found.search_paths.extend(read.search_paths);
     }
 
-    /// What recipes run that are asked for, until no more are.
-    fn recipes(&mut self, found: &mut ProgramFiles) {
-        loop {
-            let before = (found.recipes.len(), found.recipe_files.len());
-            for path in &found.recipe_files {
-                let is_new = self.recipe_files.iter().all(|(known, _)| known != path);
-                let text = text_of(path).filter(|_| is_new);
-                self.recipe_files
-                    .extend(text.map(|text| (path.clone(), text)));
-            }
-            for (path, text) in self.recipe_files.clone() {
-                let recipes = recipes_of(&path, &text).unwrap_or_else(|| recipes_in(&path, &text));
-                let lines = lines_to_run(&recipes, &found.recipes);
-                let folder = path.parent().unwrap_or(&path).to_path_buf();
-                // They run beside their file, or where an option says.
-                let folders = found.recipe_folders.iter().chain([&folder]);
-                let changes = folders.map(|folder| format!("cd '{}'\n", folder.display()));
-                let lines = changes.collect::<String>() + &lines;
-                self.source = path;
-                self.read_script(&lines, &folder, true, found);
-            }
-            if (found.recipes.len(), found.recipe_files.len()) == before {
-                return;
-            }
-        }
-    }
-
-    /// What git runs, as the settings of the repository say.
-    fn git(&mut self, found: &mut ProgramFiles) {
-        let commands = std::mem::take(&mut found.git);
-        if commands.is_empty() {
-            return;
-        }
-        // Outside of a repository the settings of the user count all the same.
-        let root = self.finder.place.repository();
-        let root = root.unwrap_or_else(|| self.finder.place.cwd.to_path_buf());
-        let only_reads = (commands.iter()).all(|command| READING_GIT.contains(&command.as_str()));
-        let place = self.finder.place;
-        let mut places = GitPlaces::from_variables(&|name| place.variable(name));
-        places.files.extend(found.git_files.iter().cloned());
-        let settings = git_settings(&root, &places, only_reads);
-        if settings.is_unreadable {
-            found
-                .unknown
-                .get_or_insert_with(|| "the index of git".to_owned());
-        }
-        let is_of_work = |file: &&PathBuf| self.finder.is_of_work(file);
-        for file in settings.included.iter().filter(is_of_work) {
-            self.finder.add_path(">included", file.clone(), found);
-        }
-        for hook in settings.hooks {
-            self.run_by.push((root.clone(), hook.clone()));
-            self.finder.add_path(">hook", hook, found);
-        }
-        for folder in settings.inner {
-            self.finder.add_repository(&folder, found);
-        }
-        self.source = root.clone();
-        for (key, value) in settings.values {
-            let mut part = ProgramFiles::default();
-            let line = format!("cd {}\n{}", root.display(), value.trim_start_matches('!'));
-            let is_run = commands.contains(&key) && value.starts_with('!');
-            self.read_script(&line, &root, is_run, &mut part);
-            // Data of the user and programs elsewhere are no matter of the workspace.
-            part.all.retain(|file| self.finder.is_of_work(&file.real));
-            part.trees.clear();
-            part.unknown = None;
-            part.git.clear();
-            found.take_in(part);
-        }
-    }
-
     /// What is not known before of what runs, beginning with these files.
     fn uncertain_of(&self, named: BTreeSet<PathBuf>) -> Option<String> {
         let mut run = named.clone();
@@ -819,214 +533,4 @@ impl ReferenceReader<'_> {
         })?;
         Some(format!("{shown} in {}", path.display()))
     }
-
-    fn word(&mut self, word: &str, folder: &Path, found: &mut ProgramFiles) {
-        let dots = word.len() - word.trim_start_matches('.').len();
-        let word = word.trim_end_matches(['.', '/']);
-        if word.contains('/') {
-            return self.path(word, folder, found);
-        }
-        // `.module` and `..package.module` of Python.
-        let mut base = folder;
-        for _ in 1..dots.max(1) {
-            base = base.parent().unwrap_or(base);
-        }
-        let name = word.trim_start_matches('.');
-        self.name(name, base, found);
-        if dots > 0 {
-            self.name(word, folder, found);
-        }
-        if let Some((first, _)) = name.split_once('.') {
-            // `package.module`, and `module.name`.
-            self.name(first, base, found);
-            self.path(&name.replace('.', "/"), base, found);
-        }
-        let path = self.finder.place.cwd.join(word);
-        if codex_mounts::is_file(&path) {
-            self.code_at(word, &path, found);
-        }
-        for folder in self.search_path.clone() {
-            let path = folder.join(word);
-            let runs = |path: &Path| {
-                let about = codex_mounts::metadata(path);
-                about.is_ok_and(|about| about.is_file() && may_be_run(&about))
-            };
-            if runs(&path) {
-                self.finder.add_path(&format!(">{word}"), path, found);
-            }
-        }
-    }
-
-    /// A path, relative to the folder of the file, the working folder or the home folder.
-    fn path(&mut self, word: &str, folder: &Path, found: &mut ProgramFiles) {
-        let home = self.finder.home();
-        let relative = word.trim_start_matches("~/").trim_start_matches('/');
-        let cwd = self.finder.place.cwd;
-        let mut paths = vec![folder.join(word), folder.join(relative), cwd.join(relative)];
-        paths.extend(home.map(|home| home.join(relative)));
-        for path in paths {
-            self.code_at(word, &path, found);
-            if let (Some(name), Some(folder)) = (path.file_name(), path.parent()) {
-                let name = name.to_string_lossy().into_owned();
-                self.name(&name, folder, found);
-            }
-        }
-    }
-
-    /// A name in a folder, with or without its ending.
-    fn name(&mut self, name: &str, folder: &Path, found: &mut ProgramFiles) {
-        if name.is_empty() {
-            return;
-        }
-        let paths = self.listing(folder).get(name).cloned();
-        for path in paths.into_iter().flatten() {
-            self.code_at(name, &path, found);
-        }
-    }
-
-    /// Adds a path if it is code, or a folder with code.
-    fn code_at(&self, word: &str, path: &Path, found: &mut ProgramFiles) {
-        let Ok(about) = codex_mounts::metadata(path) else {
-            return;
-        };
-        if about.is_dir() {
-            for first in FIRST_FILES {
-                let path = path.join(first);
-                self.finder
-                    .add_path(&format!(">{word}/{first}"), path, found);
-            }
-        } else if about.is_file() {
-            let name = path.file_name().unwrap_or_default().to_string_lossy();
-            let is_code = has_code_ending(&name)
-                || CODE_NAMES.contains(&&*name)
-                || may_be_run(&about)
-                || begins_script(path)
-                || (self.runs_text && !is_data(&name));
-            if is_code {
-                self.finder
-                    .add_path(&format!(">{word}"), path.to_path_buf(), found);
-            }
-        }
-    }
-
-    fn listing(&mut self, folder: &Path) -> &Listing {
-        self.listings
-            .entry(folder.to_path_buf())
-            .or_insert_with(|| {
-                let mut listing = Listing::new();
-                let entries = codex_mounts::read_dir(folder)
-                    .into_iter()
-                    .flatten()
-                    .flatten();
-                for entry in entries.take(20 * MAX_FILES) {
-                    let name = entry.file_name().to_string_lossy().into_owned();
-                    let stem = name.split_once('.').map(|(stem, _)| stem.to_owned());
-                    if let Some(stem) = stem.filter(|stem| !stem.is_empty()) {
-                        listing.entry(stem).or_default().push(entry.path());
-                    }
-                    listing.entry(name).or_default().push(entry.path());
-                }
-                listing
-            })
-    }
-}
-
-/// What a package means by its own name and by names with `#`, if a text has such a name.
-fn own_targets(manifest: &Path, text: &str) -> Vec<String> {
-    let package = text_of(manifest).and_then(|text| serde_json::from_str(&text).ok());
-    let package: serde_json::Value = package.unwrap_or_default();
-    let names = |name: &str| {
-        let mut quotes = ['"', '\'', '`'].iter();
-        quotes.any(|quote| text.contains(&format!("{quote}{name}")))
-    };
-    let own_name = package["name"]
-        .as_str()
-        .filter(|name| !name.is_empty() && names(name));
-    let exports = own_name.map(|_| &package["exports"]);
-    let imports = names("#").then_some(&package["imports"]);
-    let mut values: Vec<&serde_json::Value> = exports.into_iter().chain(imports).collect();
-    let mut targets = Vec::new();
-    while let Some(value) = values.pop() {
-        match value {
-            serde_json::Value::String(target) if targets.len() < MAX_FILES => {
-                targets.push(target.clone())
-            }
-            serde_json::Value::Array(inner) => values.extend(inner),
-            serde_json::Value::Object(inner) => values.extend(inner.values()),
-            _ => {}
-        }
-    }
-    targets
-}
-
-/// The lines of the scripts of a package.
-fn package_scripts(path: &Path, text: &str) -> Vec<String> {
-    if path.file_name().is_none_or(|name| name != "package.json") {
-        return Vec::new();
-    }
-    let package: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
-    let scripts = package["scripts"].as_object().into_iter().flatten();
-    let lines = scripts.filter_map(|(_, line)| line.as_str());
-    lines.map(str::to_owned).take(MAX_FILES).collect()
-}
-
-/// Whether a call runs text that may come from any file.
-fn runs_text(call: &CodeCall) -> bool {
-    const NAMES: [&str; 6] = [
-        "class_eval",
-        "compile",
-        "eval",
-        "exec",
-        "instance_eval",
-        "runIn",
-    ];
-    NAMES.iter().any(|name| call.shown.starts_with(name))
-}
-
-/// Whether a text names a program that runs files, except for its own one.
-fn names_interpreter(text: &str) -> bool {
-    let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-    let text = if first.starts_with("#!") { rest } else { text };
-    let mut names = words(text).map(base_name);
-    names.any(|name| name != "source" && is_interpreter(name))
-}
-
-/// Whether a line of code may import other code.
-fn may_import(line: &str) -> bool {
-    let line = line.trim_start();
-    let begins = ["from ", "import ", "include", "load ", "require", "use "];
-    begins.iter().any(|word| line.starts_with(word))
-        || ["import(", "require(", " from "]
-            .iter()
-            .any(|word| line.contains(word))
-}
-
-/// The text of a file, if it is one.
-fn text_of(path: &Path) -> Option<String> {
-    codex_mounts::check(path).ok()?;
-    let file = codex_regular_file::open(path).ok()?;
-    let about = file.metadata().ok()?;
-    if !about.is_file() || about.len() > MAX_TEXT {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_TEXT).read_to_end(&mut bytes).ok()?;
-    let is_binary = bytes.iter().take(8192).any(|byte| *byte == 0);
-    (!is_binary).then(|| String::from_utf8_lossy(&bytes).into_owned())
-}
-
-fn begins_script(path: &Path) -> bool {
-    let mut start = [0; 2];
-    if !codex_mounts::answers(path) {
-        return false;
-    }
-    let read = codex_regular_file::open(path).and_then(|mut file| file.read_exact(&mut start));
-    read.is_ok() && start == *b"#!"
-}
-
-/// The words of a text that may name files.
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    let is_part = |c: char| c.is_alphanumeric() || "_./@~+-".contains(c);
-    let words = text.split(move |c: char| !is_part(c));
-    words.filter(|word| !word.is_empty() && word.len() <= MAX_WORD && *word != ".")
 }
