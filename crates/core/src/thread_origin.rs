@@ -1,11 +1,11 @@
 //! What a session is made from, and who makes it.
 
+use std::error::Error;
 use std::fmt::Debug;
 use std::path::PathBuf;
 
 use codex_protocol::{ResponseItem, ThreadId, UserMessageEvent};
-
-use codex_session_base::agents::{AgentTree, ResumedAgent};
+use codex_session_base::agents::{AgentStartError, AgentTree, ResumedAgent};
 use codex_session_base::config::SessionConfig;
 use codex_session_base::events::EventReceiver;
 use codex_session_base::history::UnfinishedLines;
@@ -101,7 +101,24 @@ impl ThreadOrigin {
     }
 }
 
-/// Launches threads for a session. Errors are for models.
+/// Why a thread of a session was not launched. The texts are for models.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LaunchError {
+    #[error("the engine is going away")]
+    EngineGone,
+    #[error("nobody would hear the agent")]
+    NoSubscriber,
+    #[error(transparent)]
+    Start(Box<dyn Error + Send + Sync>),
+}
+
+impl From<LaunchError> for AgentStartError {
+    fn from(error: LaunchError) -> Self {
+        Self::Launch(Box::new(error))
+    }
+}
+
+/// Launches threads for a session.
 pub(crate) trait AgentLauncher: Debug + Send + Sync {
     /// Launches an agent and passes it on to the subscriber of the thread. `first` is the first message of a person in the
     /// history that it continues.
@@ -109,10 +126,13 @@ pub(crate) trait AgentLauncher: Debug + Send + Sync {
         &self,
         origin: ThreadOrigin,
         first: Option<UserMessageEvent>,
-    ) -> Result<AgentThread, String>;
+    ) -> Result<AgentThread, LaunchError>;
 
     /// Launches a thread that nobody sees.
-    fn launch_hidden(&self, origin: ThreadOrigin) -> Result<(AgentThread, EventReceiver), String>;
+    fn launch_hidden(
+        &self,
+        origin: ThreadOrigin,
+    ) -> Result<(AgentThread, EventReceiver), LaunchError>;
 
     fn is_loaded(&self, id: &ThreadId) -> bool;
 }

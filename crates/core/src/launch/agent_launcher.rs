@@ -3,13 +3,13 @@
 use std::sync::{Arc, Weak};
 
 use codex_protocol::{ThreadId, UserMessageEvent};
+use codex_session_base::events::EventReceiver;
+use codex_session_base::thread::AgentThread;
 use tokio::sync::mpsc;
 
 use super::started::{SpawnedAgent, StartedThread};
 use super::threads::Threads;
-use crate::thread_origin::{AgentLauncher, ThreadOrigin};
-use codex_session_base::events::EventReceiver;
-use codex_session_base::thread::AgentThread;
+use crate::thread_origin::{AgentLauncher, LaunchError, ThreadOrigin};
 
 /// How many agents may wait for the subscriber of their parent.
 pub(super) const MAX_WAITING_AGENTS: usize = 64;
@@ -23,10 +23,11 @@ pub(super) struct SessionLauncher {
 }
 
 impl SessionLauncher {
-    fn launch(&self, origin: ThreadOrigin) -> Result<StartedThread, String> {
+    fn launch(&self, origin: ThreadOrigin) -> Result<StartedThread, LaunchError> {
         let threads = self.threads.upgrade();
-        let threads = threads.ok_or("the engine is going away")?;
-        threads.launch(origin).map_err(|error| error.to_string())
+        let threads = threads.ok_or(LaunchError::EngineGone)?;
+        let started = threads.launch(origin);
+        started.map_err(|error| LaunchError::Start(Box::new(error)))
     }
 }
 
@@ -35,7 +36,7 @@ impl AgentLauncher for SessionLauncher {
         &self,
         origin: ThreadOrigin,
         first: Option<UserMessageEvent>,
-    ) -> Result<AgentThread, String> {
+    ) -> Result<AgentThread, LaunchError> {
         let config = Box::new(origin.config.clone());
         let started = self.launch(origin)?;
         let thread = Arc::new(started.thread.clone());
@@ -45,11 +46,14 @@ impl AgentLauncher for SessionLauncher {
             first,
         };
         let published = self.publish.try_send(Box::new(agent));
-        published.map_err(|_| "nobody would hear the agent".to_owned())?;
+        published.map_err(|_| LaunchError::NoSubscriber)?;
         Ok(thread)
     }
 
-    fn launch_hidden(&self, origin: ThreadOrigin) -> Result<(AgentThread, EventReceiver), String> {
+    fn launch_hidden(
+        &self,
+        origin: ThreadOrigin,
+    ) -> Result<(AgentThread, EventReceiver), LaunchError> {
         let started = self.launch(origin)?;
         Ok((Arc::new(started.thread), started.events))
     }

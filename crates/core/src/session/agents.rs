@@ -7,18 +7,18 @@ use codex_protocol::{
     AgentStatus, Op, ResponseItem, SessionSource, SubAgentSource, Submission, ThreadId,
     UserInputOp, UserMessageEvent,
 };
+use codex_session_base::agents::{
+    AgentFork, AgentHandle, AgentRequest, AgentSource, AgentStartError, ChildAgent, NewAgent,
+    ResumedAgent, result_text,
+};
+use codex_session_base::history::user_message;
+use codex_session_base::thread::AgentThread;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::DropGuard;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
-use crate::thread_origin::ThreadOrigin;
-use codex_session_base::agents::{
-    AgentFork, AgentHandle, AgentRequest, AgentSource, ChildAgent, NewAgent, ResumedAgent,
-    result_text,
-};
-use codex_session_base::history::user_message;
-use codex_session_base::thread::AgentThread;
+use crate::thread_origin::{LaunchError, ThreadOrigin};
 
 /// What an agent is known by.
 enum AgentIdentity {
@@ -51,7 +51,7 @@ impl ThreadCall for AgentRequest {
 }
 
 impl SessionActor {
-    fn spawn(&mut self, agent: NewAgent) -> Result<AgentHandle, String> {
+    fn spawn(&mut self, agent: NewAgent) -> Result<AgentHandle, AgentStartError> {
         let slot = self.agent_slot()?;
         let (id, identity) = match agent.worker {
             Some(worker) => (worker.id, AgentIdentity::Worker(worker.label)),
@@ -84,18 +84,18 @@ impl SessionActor {
         if handle.thread.try_submit(submission) {
             Ok(handle)
         } else {
-            Err("the agent ended before it began".to_owned())
+            Err(AgentStartError::EndedBeforeStart)
         }
     }
 
-    fn resume(&mut self, agent: ResumedAgent) -> Result<AgentHandle, String> {
+    fn resume(&mut self, agent: ResumedAgent) -> Result<AgentHandle, AgentStartError> {
         let AgentSource { thread, first } = agent.source;
         let id = &thread.meta.id;
         if let Some(handle) = self.children.find(id) {
             return Ok(handle);
         }
         if self.launcher.is_loaded(id) {
-            return Err(format!("agent with id {id} is in use"));
+            return Err(AgentStartError::InUse(id.clone()));
         }
         let slot = self.agent_slot()?;
         let mut config = agent.config;
@@ -125,13 +125,13 @@ impl SessionActor {
     }
 
     /// A slot in the tree of agents.
-    fn agent_slot(&mut self) -> Result<OwnedSemaphorePermit, String> {
+    fn agent_slot(&mut self) -> Result<OwnedSemaphorePermit, AgentStartError> {
         self.children.forget_closed();
         let most = self.context.config.options.agents.as_ref();
         let most = most.map_or(0, |agents| agents.max_threads);
         let slots = self.agent_tree.slots.clone();
         let slot = slots.and_then(|slots| slots.try_acquire_owned().ok());
-        slot.ok_or_else(|| format!("agent thread limit reached (max {most})"))
+        slot.ok_or(AgentStartError::Limit(most))
     }
 
     fn start_agent(
@@ -140,7 +140,7 @@ impl SessionActor {
         first: Option<UserMessageEvent>,
         identity: AgentIdentity,
         slot: OwnedSemaphorePermit,
-    ) -> Result<AgentHandle, String> {
+    ) -> Result<AgentHandle, AgentStartError> {
         origin.agent_tree = self.tree_of_agent();
         let is_worker = matches!(identity, AgentIdentity::Worker(_));
         let (source, nickname, role) = match identity {
@@ -166,7 +166,7 @@ impl SessionActor {
         let id = child.thread.id().clone();
         self.children.add(child);
         let handle = self.children.find(&id);
-        handle.ok_or_else(|| "the agent has ended".to_owned())
+        handle.ok_or(AgentStartError::Ended)
     }
 
     /// Launches an agent and passes it on to the subscriber of the thread. Dropping the guard ends it.
@@ -174,7 +174,7 @@ impl SessionActor {
         &mut self,
         mut origin: ThreadOrigin,
         first: Option<UserMessageEvent>,
-    ) -> Result<(AgentThread, DropGuard), String> {
+    ) -> Result<(AgentThread, DropGuard), LaunchError> {
         origin.config.options.rules = self.approvals.rules().clone();
         let cancel = origin.agent_tree.cancel.clone().drop_guard();
         let thread = self.launcher.launch_agent(origin, first)?;

@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use codex_protocol::GuardianAssessmentEvent;
+use codex_session_base::gate::{Assessment, ReviewSubject, StartedReview};
+use codex_session_base::history::developer_message;
+use codex_session_base::turn_settings::TurnSettings;
 use futures::FutureExt;
 
 use super::actor::SessionActor;
@@ -11,10 +14,7 @@ use super::review_state::ReviewedAction;
 use crate::approval_review::{
     Action, Reviewer, ReviewerKey, ReviewerSlot, config_of_reviewer, judge, question,
 };
-use crate::thread_origin::ThreadOrigin;
-use codex_session_base::gate::{Assessment, ReviewSubject, StartedReview};
-use codex_session_base::history::developer_message;
-use codex_session_base::turn_settings::TurnSettings;
+use crate::thread_origin::{LaunchError, ThreadOrigin};
 
 impl SessionActor {
     /// Starts the review of an action by an agent that nobody sees.
@@ -63,7 +63,7 @@ impl SessionActor {
         &self,
         turn: &TurnSettings,
         slot: &ReviewerSlot,
-    ) -> Result<Box<Reviewer>, String> {
+    ) -> Result<Box<Reviewer>, LaunchError> {
         let key = ReviewerKey::for_turn(turn);
         if let Some(reviewer) = Reviewer::waiting_in(slot, &key) {
             return Ok(reviewer);

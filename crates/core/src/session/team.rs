@@ -5,20 +5,20 @@ use codex_protocol::{
     AgentStatus, RolloutItem, SessionSource, SubAgentActivityEvent, SubAgentActivityKind,
     SubAgentSource, ThreadId, UserMessageEvent,
 };
-
-use super::actor::SessionActor;
-use super::call::ThreadCall;
-use super::state::{RunningTask, TurnOverrides};
-use crate::thread_origin::ThreadOrigin;
 use codex_session_base::agents::{
-    AgentMail, AgentSource, AgentTree, Delivery, MailTurn, NewMember, Reservation, StartedMember,
-    StoredAgent, parent_path,
+    AgentMail, AgentSource, AgentStartError, AgentTree, Delivery, MailTurn, NewMember, Reservation,
+    StartedMember, StoredAgent, parent_path,
 };
 use codex_session_base::history::developer_message;
 use codex_session_base::input::TurnInput;
 use codex_session_base::ports::AgentResult;
 use codex_session_base::stored_thread::StoredLines;
 use codex_session_base::thread::TaskKind;
+
+use super::actor::SessionActor;
+use super::call::ThreadCall;
+use super::state::{RunningTask, TurnOverrides};
+use crate::thread_origin::{LaunchError, ThreadOrigin};
 
 /// A message that asks for a turn is in the mailbox of the thread.
 #[derive(Debug)]
@@ -34,12 +34,14 @@ impl ThreadCall for TakeMail {
 
 impl SessionActor {
     /// Starts an agent. It waits for its first task.
-    pub(super) fn spawn_member(&mut self, agent: NewMember) -> Result<StartedMember, String> {
+    pub(super) fn spawn_member(
+        &mut self,
+        agent: NewMember,
+    ) -> Result<StartedMember, AgentStartError> {
         let seat = self.agent_tree.seat.clone();
-        let seat = seat.ok_or("this thread is in no team")?;
+        let seat = seat.ok_or(AgentStartError::NoTeam)?;
         let id = self.context.ids.thread();
-        let reserved = seat.team.reserve(agent.path, id.clone());
-        let reservation = reserved.map_err(|error| error.to_string())?;
+        let reservation = seat.team.reserve(agent.path, id.clone())?;
         let random = self.context.clock.jitter();
         let nickname = self.children.name(&agent.nicknames, random);
         let mut origin = ThreadOrigin::new(id.clone(), agent.config);
@@ -64,17 +66,17 @@ impl SessionActor {
     }
 
     /// Loads an agent that is in its file alone.
-    pub(super) fn load_member(&mut self, agent: StoredAgent) -> Result<(), String> {
+    pub(super) fn load_member(&mut self, agent: StoredAgent) -> Result<(), AgentStartError> {
         let AgentSource { thread, first } = agent.source;
         let (id, meta) = (&thread.meta.id, &thread.meta);
         if self.launcher.is_loaded(id) {
-            return Err(format!("agent with id {id} is in use"));
+            return Err(AgentStartError::InUse(id.clone()));
         }
         let parent = match &meta.source {
             SessionSource::SubAgent(SubAgentSource::ThreadSpawn {
                 parent_thread_id, ..
             }) => parent_thread_id.clone(),
-            _ => return Err(format!("thread {id} is no agent")),
+            _ => return Err(AgentStartError::NoAgent(id.clone())),
         };
         let mut config = agent.config;
         config.options.base_instructions = thread
@@ -85,7 +87,7 @@ impl SessionActor {
         config.identity.source = self.member_source(&agent.reservation, parent, nickname, role);
         let mut origin = ThreadOrigin::resumed(thread, config);
         origin.agent_tree = self.member_tree(&agent.reservation);
-        self.start_member(origin, first, agent.reservation)
+        Ok(self.start_member(origin, first, agent.reservation)?)
     }
 
     fn member_source(
@@ -124,7 +126,7 @@ impl SessionActor {
         mut origin: ThreadOrigin,
         first: Option<UserMessageEvent>,
         reservation: Reservation,
-    ) -> Result<(), String> {
+    ) -> Result<(), LaunchError> {
         origin.config.identity.cache_root = Some(self.context.cache_root().clone());
         let (thread, cancel) = self.launch_agent(origin, first)?;
         reservation.fill(thread, cancel);

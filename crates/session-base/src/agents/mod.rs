@@ -25,8 +25,8 @@ pub use mail::{AgentMail, MailTurn, result_text};
 pub use open_agents::OpenAgents;
 pub use paths::{child_path, parent_path, resolve_path};
 pub use requests::{
-    AgentFork, AgentRequest, AgentSource, JobWorker, NewAgent, NewMember, ResumedAgent,
-    StartedMember, StoredAgent,
+    AgentFork, AgentRequest, AgentSource, AgentStartError, JobWorker, NewAgent, NewMember,
+    ResumedAgent, StartedMember, StoredAgent,
 };
 pub use stored_team::{find as find_agent_file, stored_members};
 pub use team::{Delivery, Reservation, TeamError, TeamSeat};

@@ -1,10 +1,12 @@
 //! The requests of tools about the agents of their thread.
 
+use std::error::Error;
+
 use codex_protocol::{AgentPath, ResponseItem, RolloutItem, ThreadId, UserInput, UserMessageEvent};
 use tokio::sync::oneshot;
 
 use super::children::{AgentHandle, ChildAgent};
-use super::team::Reservation;
+use super::team::{Reservation, TeamError};
 use crate::config::SessionConfig;
 use crate::stored_thread::StoredThread;
 
@@ -12,7 +14,10 @@ use crate::stored_thread::StoredThread;
 #[derive(Debug)]
 pub enum AgentRequest {
     /// Starts one.
-    Spawn(Box<NewAgent>, oneshot::Sender<Result<AgentHandle, String>>),
+    Spawn(
+        Box<NewAgent>,
+        oneshot::Sender<Result<AgentHandle, AgentStartError>>,
+    ),
     /// Finds those that are open among these.
     Find(Vec<ThreadId>, oneshot::Sender<Vec<Option<AgentHandle>>>),
     /// Takes one out, to close it.
@@ -20,15 +25,40 @@ pub enum AgentRequest {
     /// Loads one that was closed.
     Resume(
         Box<ResumedAgent>,
-        oneshot::Sender<Result<AgentHandle, String>>,
+        oneshot::Sender<Result<AgentHandle, AgentStartError>>,
     ),
     /// Starts one that has a path.
     SpawnMember(
         Box<NewMember>,
-        oneshot::Sender<Result<StartedMember, String>>,
+        oneshot::Sender<Result<StartedMember, AgentStartError>>,
     ),
     /// Loads one that has a path.
-    LoadMember(Box<StoredAgent>, oneshot::Sender<Result<(), String>>),
+    LoadMember(
+        Box<StoredAgent>,
+        oneshot::Sender<Result<(), AgentStartError>>,
+    ),
+}
+
+/// Why an agent was not started or loaded. The texts are for models.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentStartError {
+    #[error("agent thread limit reached (max {0})")]
+    Limit(usize),
+    #[error("agent with id {0} is in use")]
+    InUse(ThreadId),
+    #[error("thread {0} is no agent")]
+    NoAgent(ThreadId),
+    #[error("this thread is in no team")]
+    NoTeam,
+    #[error("the agent has ended")]
+    Ended,
+    #[error("the agent ended before it began")]
+    EndedBeforeStart,
+    #[error(transparent)]
+    Team(#[from] TeamError),
+    /// Its thread was not launched.
+    #[error(transparent)]
+    Launch(Box<dyn Error + Send + Sync>),
 }
 
 /// An agent with a path that is to be started.

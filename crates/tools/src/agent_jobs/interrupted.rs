@@ -3,15 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use codex_gate::TurnPolicy;
 use codex_protocol::{AskForApproval, ResponseItem};
 use codex_sandbox::Grants;
-use codex_thread_state::{AgentJob, AgentJobStatus, StateError, ThreadState};
-
-use super::output;
-use codex_gate::TurnPolicy;
 use codex_session_base::history::user_message;
 use codex_session_base::session_context::SessionContext;
 use codex_session_base::turn_settings::TurnSettings;
+use codex_thread_state::{AgentJob, AgentJobStatus, StateError, ThreadState};
+
+use super::output;
 
 const ENDED_REASON: &str = "the program ended while the job ran";
 

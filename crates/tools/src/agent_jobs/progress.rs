@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use codex_protocol::{BackgroundEventEvent, EventMsg};
+use codex_session_base::events::TurnEmitter;
 use codex_thread_state::AgentJobCounts;
 use serde::Serialize;
-
-use codex_session_base::events::TurnEmitter;
 
 /// How often it is said.
 pub(super) const INTERVAL: Duration = Duration::from_secs(1);

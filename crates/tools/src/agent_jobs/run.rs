@@ -5,22 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_protocol::ThreadId;
+use codex_session_base::agents::{AgentRequest, AgentStartError};
+use codex_session_base::config::SessionConfig;
+use codex_session_base::session_context::SessionContext;
+use codex_task_table::{TaskRow, TaskTable};
 use codex_thread_state::{AgentJobStatus, StateError, ThreadState};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use codex_task_table::{TaskRow, TaskTable};
-
 use super::prompt::prompt;
 use super::worker::Worker;
 use super::{output, progress};
 use crate::services::ToolServices;
 use crate::tool::{ToolContext, ToolFailure};
-use codex_session_base::agents::AgentRequest;
-use codex_session_base::config::SessionConfig;
-use codex_session_base::session_context::SessionContext;
 
 const INTERRUPTED_MESSAGE: &str = "the job was interrupted";
 
@@ -148,7 +147,7 @@ async fn start(
     job: &AgentJobRun,
     item: &TaskRow,
     threads: &Mutex<Vec<ThreadId>>,
-) -> Result<Result<Worker, String>, ToolFailure> {
+) -> Result<Result<Worker, AgentStartError>, ToolFailure> {
     let thread = context.session.ids.thread();
     let schema = job.output_schema.as_ref();
     let text = prompt(&job.id, item, &job.input.headers, &job.instruction, schema);

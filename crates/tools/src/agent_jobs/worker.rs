@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use codex_protocol::{AgentStatus, SessionSource, SubAgentSource, ThreadId, UserInput};
+use codex_session_base::agents::{AgentHandle, AgentRequest, AgentStartError, JobWorker, NewAgent};
+use codex_session_base::config::SessionConfig;
 
 use super::run::AgentJobRun;
 use crate::agents::request;
 use crate::tool::{ToolContext, ToolFailure};
-use codex_session_base::agents::{AgentHandle, AgentRequest, JobWorker, NewAgent};
-use codex_session_base::config::SessionConfig;
 
 const UNREPORTED_REASON: &str = "worker finished without calling report_agent_job_result";
 
@@ -36,7 +36,7 @@ impl Worker {
         item: &str,
         thread: ThreadId,
         prompt: String,
-    ) -> Result<Result<Self, String>, ToolFailure> {
+    ) -> Result<Result<Self, AgentStartError>, ToolFailure> {
         let agent = NewAgent {
             config: job.worker_config.clone(),
             role: None,

@@ -4,12 +4,12 @@ use std::fmt::Write;
 
 use codex_model_client::{ModelInfo, Visibility};
 use codex_protocol::ReasoningEffort;
-
-use crate::tool::{ToolContext, ToolFailure};
 use codex_session_base::config::{
     AgentRole, AgentSettings, DEFAULT_ROLE, SessionConfig, all_roles, find_role,
 };
 use codex_session_base::derived_sessions::take_policies;
+
+use crate::tool::{ToolContext, ToolFailure};
 
 /// What the model wishes for an agent.
 #[derive(Debug, Default)]

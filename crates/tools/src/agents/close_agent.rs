@@ -2,6 +2,7 @@
 
 use codex_model_client::ToolSpec;
 use codex_protocol::{AgentStatus, CollabCloseBeginEvent, CollabCloseEndEvent, EventMsg};
+use codex_session_base::agents::AgentRequest;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -9,7 +10,6 @@ use serde_json::json;
 use super::shared::{EndEvent, find, names_of, not_found, request, status_of, thread_id};
 use crate::arguments::{arguments, function};
 use crate::tool::{Tool, ToolContext, ToolResult, text};
-use codex_session_base::agents::AgentRequest;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CloseAgentTool;

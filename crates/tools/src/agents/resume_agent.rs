@@ -9,6 +9,10 @@ use codex_protocol::{
     SubAgentSource, ThreadId,
 };
 use codex_rollout::scan;
+use codex_session_base::agents::{
+    AgentHandle, AgentRequest, AgentSource, OpenAgents, ResumedAgent, find_agent_file,
+};
+use codex_session_base::config::SessionConfig;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -18,10 +22,6 @@ use super::shared::{
 };
 use crate::arguments::{arguments, function};
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use codex_session_base::agents::{
-    AgentHandle, AgentRequest, AgentSource, OpenAgents, ResumedAgent, find_agent_file,
-};
-use codex_session_base::config::SessionConfig;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ResumeAgentTool;
@@ -113,7 +113,7 @@ async fn load(context: &ToolContext, id: &ThreadId) -> Result<AgentHandle, ToolF
         AgentRequest::Resume(Box::new(agent), reply)
     })
     .await?;
-    loaded.map_err(failed)
+    loaded.map_err(|error| failed(error.to_string()))
 }
 
 /// The agent with the agents of its own that it had not closed, and theirs, as deep as agents may be. `depth` is its own.

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use codex_protocol::{AgentStatus, EventMsg, RolloutItem, RolloutLine, ThreadId, UserInput};
-use tokio::sync::oneshot;
-
-use crate::tool::{ToolContext, ToolFailure};
 use codex_session_base::agents::{AgentHandle, AgentRequest, AgentSource};
 use codex_session_base::events::TurnEmitter;
 use codex_session_base::stored_thread::StoredThread;
+use tokio::sync::oneshot;
+
+use crate::tool::{ToolContext, ToolFailure};
 
 /// The end of a call, emitted exactly once.
 pub(crate) struct EndEvent {

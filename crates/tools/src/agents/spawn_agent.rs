@@ -7,6 +7,8 @@ use codex_protocol::{
     AgentStatus, CollabAgentSpawnBeginEvent, CollabAgentSpawnEndEvent, EventMsg,
     FunctionCallOutputBody, ReasoningEffort, ResponseItem, UserInput,
 };
+use codex_session_base::agents::{AgentFork, AgentHandle, AgentRequest, NewAgent};
+use codex_session_base::config::AgentSettings;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -15,8 +17,6 @@ use super::agent_config::{AgentWishes, config_of, model_description, role_descri
 use super::shared::{EndEvent, read_input, read_stored, request, shown};
 use crate::arguments::{arguments, function};
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use codex_session_base::agents::{AgentFork, AgentHandle, AgentRequest, NewAgent};
-use codex_session_base::config::AgentSettings;
 
 /// Tells an agent that continues the history of its parent what it is.
 const FORKED_NOTICE: &str = "From here on you are an agent that the one you were until now has started. What \
@@ -155,7 +155,8 @@ async fn spawn(
         worker: None,
     };
     let spawned = request(context, |reply| AgentRequest::Spawn(Box::new(agent), reply)).await?;
-    spawned.map(|agent| (agent, shown)).map_err(failed)
+    let agent = spawned.map_err(|error| failed(error.to_string()))?;
+    Ok((agent, shown))
 }
 
 /// The settings of an agent that clients see.

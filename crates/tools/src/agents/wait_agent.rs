@@ -8,6 +8,7 @@ use codex_protocol::{
     AgentStatus, CollabAgentRef, CollabAgentStatusEntry, CollabWaitingBeginEvent,
     CollabWaitingEndEvent, EventMsg, ThreadId,
 };
+use codex_session_base::agents::{AgentHandle, AgentRequest};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
@@ -17,7 +18,6 @@ use serde_json::json;
 use super::shared::{EndEvent, request, status_of, thread_id};
 use crate::arguments::{arguments, function};
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use codex_session_base::agents::{AgentHandle, AgentRequest};
 
 /// The default, shortest and longest wait in milliseconds. Shorter waits would amount to polling.
 const DEFAULT_TIMEOUT_MS: i64 = 30_000;

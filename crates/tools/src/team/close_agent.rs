@@ -2,6 +2,7 @@
 
 use codex_model_client::ToolSpec;
 use codex_protocol::{SubAgentActivityEvent, SubAgentActivityKind};
+use codex_session_base::agents::TeamSeat;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -9,7 +10,6 @@ use serde_json::json;
 use super::shared::{activity, begin, emit, refused, target_property};
 use crate::arguments::function;
 use crate::tool::{Tool, ToolContext, ToolResult, text};
-use codex_session_base::agents::TeamSeat;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CloseTeamAgentTool;

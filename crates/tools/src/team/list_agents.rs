@@ -1,6 +1,7 @@
 //! `list_agents`: lists the agents of the team.
 
 use codex_model_client::ToolSpec;
+use codex_session_base::agents::{TeamSeat, resolve_path};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -8,7 +9,6 @@ use serde_json::json;
 use super::shared::{begin, refused};
 use crate::arguments::function;
 use crate::tool::{Tool, ToolContext, ToolResult, text};
-use codex_session_base::agents::{TeamSeat, resolve_path};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ListAgentsTool;

@@ -2,6 +2,7 @@
 
 use codex_model_client::ToolSpec;
 use codex_protocol::SubAgentActivityKind;
+use codex_session_base::agents::{AgentMail, MailTurn, TeamSeat, parent_path};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -11,7 +12,6 @@ use super::shared::{
 };
 use crate::arguments::function;
 use crate::tool::{Tool, ToolContext, ToolResult, text};
-use codex_session_base::agents::{AgentMail, MailTurn, TeamSeat, parent_path};
 
 /// How an agent is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,11 +11,11 @@ mod wait_agent;
 use std::sync::Arc;
 
 use codex_model_client::{ModelInfo, ToolMode, ToolSpec};
+use codex_session_base::config::{AgentSettings, TeamSettings};
 
 use super::offer::{RegisteredTool, ToolSetBuilder, ToolSituation};
 use super::tool::Tool;
 use close_agent::CloseTeamAgentTool;
-use codex_session_base::config::{AgentSettings, TeamSettings};
 use interrupt_agent::InterruptAgentTool;
 use list_agents::ListAgentsTool;
 use messages::MessageTool;

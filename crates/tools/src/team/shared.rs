@@ -1,16 +1,16 @@
 //! What the tools for agents that have paths share: arguments, delivery of messages, loading, what clients are told.
 
 use codex_protocol::{AgentPath, EventMsg, SubAgentActivityEvent, SubAgentActivityKind, ThreadId};
+use codex_session_base::agents::{
+    AgentMail, AgentRequest, Delivery, StoredAgent, TeamError, TeamSeat, find_agent_file,
+    stored_members,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::agents::{read_stored, request};
 use crate::arguments::arguments;
 use crate::tool::{ToolContext, ToolFailure};
-use codex_session_base::agents::{
-    AgentMail, AgentRequest, Delivery, StoredAgent, TeamError, TeamSeat, find_agent_file,
-    stored_members,
-};
 
 pub(super) fn refused(error: impl ToString) -> ToolFailure {
     ToolFailure::Model(error.to_string())
@@ -100,29 +100,28 @@ async fn load(
     let searching = tokio::task::spawn_blocking(move || find_agent_file(&home, &wanted));
     let file = searching.await.ok().flatten();
     let file = file.ok_or_else(|| failed(TeamError::NotFound(path.0.clone())))?;
-    let source = read_stored(file).await.map_err(failed)?;
+    let source = read_stored(file).await.map_err(refused)?;
     let (own, services) = (&context.session.config, &context.services);
     let mut config = own.for_agent(&context.settings, services.agent_depth);
     let preparing = tokio::task::spawn_blocking(move || {
         config.read_instructions();
         config
     });
-    let config = preparing.await.map_err(failed)?;
+    let config = preparing.await.map_err(refused)?;
     let agent = Box::new(StoredAgent {
         config,
         source,
         reservation,
     });
     let loaded = request(context, |reply| AgentRequest::LoadMember(agent, reply)).await?;
-    loaded.map_err(failed)
+    loaded.map_err(refused)
 }
 
-fn failed(error: impl ToString) -> ToolFailure {
-    let error = error.to_string();
-    if error == TeamError::Limit.to_string() {
-        return ToolFailure::Model(format!("collab tool failed: {error}"));
+fn failed(error: TeamError) -> ToolFailure {
+    match error {
+        TeamError::Limit => refused(format!("collab tool failed: {error}")),
+        _ => refused(error),
     }
-    ToolFailure::Model(error)
 }
 
 /// Emits what a call did with an agent.

@@ -1,5 +1,6 @@
 //! `spawn_agent`: starts an agent under a name, with a task.
 
+use std::fmt::Display;
 use std::sync::Arc;
 
 use codex_model_client::{ModelInfo, ToolSpec};
@@ -7,6 +8,12 @@ use codex_protocol::{
     EventMsg, ReasoningEffort, RolloutItem, SubAgentActivityEvent, SubAgentActivityKind,
     UserMessageEvent,
 };
+use codex_session_base::agents::{
+    AgentMail, AgentRequest, AgentStartError, InheritedTurns, MailTurn, NewMember, TeamError,
+    TeamSeat, child_path, inherited_lines,
+};
+use codex_session_base::config::{AgentSettings, SessionConfig, TeamSettings};
+use codex_session_base::stored_thread::StoredThread;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -15,12 +22,6 @@ use super::shared::{activity, begin, check_message, emit, message_property, refu
 use crate::agents::{AgentWishes, config_of, model_description, request, role_description};
 use crate::arguments::function;
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use codex_session_base::agents::{
-    AgentMail, AgentRequest, InheritedTurns, MailTurn, NewMember, TeamSeat, child_path,
-    inherited_lines,
-};
-use codex_session_base::config::{AgentSettings, SessionConfig, TeamSettings};
-use codex_session_base::stored_thread::StoredThread;
 
 /// The tool. Its entry depends on roles and models.
 #[derive(Clone, Debug)]
@@ -152,7 +153,7 @@ async fn spawn(context: &ToolContext, hides_metadata: bool) -> ToolResult {
         first,
     });
     let spawned = request(context, |reply| AgentRequest::SpawnMember(agent, reply)).await?;
-    let spawned = spawned.map_err(spawn_failed)?;
+    let spawned = spawned.map_err(start_failed)?;
     let about = (spawned.id, path.clone());
     let started = SubAgentActivityEvent {
         model: Some(model),
@@ -164,7 +165,8 @@ async fn spawn(context: &ToolContext, hides_metadata: bool) -> ToolResult {
         root_turn_id: Some(context.settings.root_turn().to_owned()),
     };
     let mail = AgentMail::written(seat.path.clone(), path.clone(), asked.message, Some(turn));
-    seat.team.deliver(mail).map_err(spawn_failed)?;
+    let delivered = seat.team.deliver(mail);
+    delivered.map_err(|error| start_failed(error.into()))?;
     let mut output = json!({ "task_name": path });
     if !hides_metadata {
         output["nickname"] = spawned.nickname.into();
@@ -205,10 +207,13 @@ async fn inherited(
 }
 
 /// Errors about names are told as they are, others as failures of the spawn.
-fn spawn_failed(reason: impl ToString) -> ToolFailure {
-    let reason = reason.to_string();
-    if reason.starts_with("agent path ") {
-        return refused(reason);
+fn start_failed(error: AgentStartError) -> ToolFailure {
+    match error {
+        AgentStartError::Team(TeamError::Taken(_) | TeamError::Path(_)) => refused(error),
+        _ => spawn_failed(error),
     }
+}
+
+fn spawn_failed(reason: impl Display) -> ToolFailure {
     refused(format!("collab spawn failed: {reason}"))
 }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use codex_model_client::ToolSpec;
 use codex_protocol::{CollabWaitingBeginEvent, CollabWaitingEndEvent, EventMsg};
+use codex_session_base::agents::TeamSeat;
+use codex_session_base::config::TeamSettings;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -12,8 +14,6 @@ use super::shared::{begin, refused};
 use crate::agents::EndEvent;
 use crate::arguments::function;
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use codex_session_base::agents::TeamSeat;
-use codex_session_base::config::TeamSettings;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WaitForMailTool {
