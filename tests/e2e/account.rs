@@ -7,10 +7,10 @@ use std::process::{Command, Output, Stdio};
 use codex_test_support::{AppServer, HttpReply, ModelServer, sse};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-
-use crate::setup::PROGRAM;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+
+use crate::setup::PROGRAM;
 
 /// A token for an account; the claims are what the service puts into one.
 pub(crate) fn token(account: &str) -> String {

@@ -1,5 +1,6 @@
-use super::*;
 use serde_json::{Value, json};
+
+use super::*;
 
 fn notification(method: &str, thread: &str, mut params: Value) -> ServerNotification {
     params["threadId"] = json!(thread);

@@ -1,7 +1,5 @@
 //! The messages that an ACP client may send, for checking recorded conversations.
 
-use crate::settings::SetModelRequest;
-use crate::steering::SteeringRequest;
 use agent_client_protocol_schema::v1::{
     AuthenticateRequest, CancelNotification, CloseSessionRequest, CreateElicitationResponse,
     CreateTerminalResponse, DeleteSessionRequest, ForkSessionRequest, InitializeRequest,
@@ -13,6 +11,9 @@ use agent_client_protocol_schema::v1::{
 use codex_client::{MessageSchema, SchemaViolation};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::value::RawValue;
+
+use crate::settings::SetModelRequest;
+use crate::steering::SteeringRequest;
 
 /// The messages of clients of the Agent Client Protocol, version 1.
 pub const CLIENT_SCHEMA: MessageSchema = MessageSchema {

@@ -9,6 +9,7 @@ use agent_client_protocol_schema::v1::{
     ResumeSessionResponse, SessionConfigOption, SessionId, SessionModeState, SessionUpdate,
     ToolCall, ToolCallStatus, ToolKind,
 };
+use codex_json_rpc::Responder;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -21,7 +22,6 @@ use crate::models::{ModelChoice, ModelState};
 use crate::options::Settings;
 use crate::session::AcpSession;
 use crate::{commands, errors, mcp_servers, replay, terminals, titles};
-use codex_json_rpc::Responder;
 
 /// An open session, and the MCP servers of the request that were ignored because the configuration defines them.
 pub(crate) struct OpenedSession {

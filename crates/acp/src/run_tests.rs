@@ -1,5 +1,6 @@
-use super::*;
 use codex_json_rpc::{LineQueue, Peer};
+
+use super::*;
 
 /// A run, and the connection that its prompts come from.
 struct Played {

@@ -1,5 +1,6 @@
-use super::*;
 use serde_json::Value;
+
+use super::*;
 
 fn tool_call_from_item(item: Value, terminal: bool) -> Value {
     let item: ThreadItem = serde_json::from_value(item).unwrap();

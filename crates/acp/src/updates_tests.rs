@@ -1,5 +1,6 @@
-use super::*;
 use serde_json::{Value, json};
+
+use super::*;
 
 #[derive(Default)]
 struct TestProjection {

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::{ServerRequest, v2};
 use codex_core::{ClientHook, ClientHookCall, ClientHookError, ClientHooks};
+use codex_projection::wire_hook_event;
 use codex_protocol::HookEventName;
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -14,7 +15,6 @@ use serde_json::Value;
 
 use crate::connection::{Connection, ConnectionId};
 use crate::open_requests::OpenRequests;
-use codex_projection::wire_hook_event;
 
 /// How many hooks a connection may register.
 const MOST_OF_CONNECTION: usize = 100;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use codex_projection::Change;
 use codex_protocol::Release;
+use codex_transport::{EncodedMessage, Limits};
 use parking_lot::Mutex;
 
 use crate::connection::{Connection, ConnectionId};
 use crate::encoded_forms::EncodedForms;
-use codex_projection::Change;
-use codex_transport::{EncodedMessage, Limits};
 
 /// All connected clients, including those before their handshake.
 #[derive(Debug, Default)]

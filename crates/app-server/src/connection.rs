@@ -10,7 +10,10 @@ use codex_app_server_protocol::v2::{
     ApprovalsReviewer, InitializeCapabilities, InitializeParams, SandboxPolicy,
 };
 use codex_app_server_protocol::{ClientRequest, RequestMethod, ServerNotification, ServerRequest};
+use codex_projection::dialect::{ClientRelease, Dialect};
+use codex_projection::{Turns, without_read_limits};
 use codex_protocol::{Release, UnknownRelease};
+use codex_transport::{EncodedMessage, Limits, Outbox, OutboxFull};
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -23,9 +26,6 @@ use crate::plain_reason::with_plain_reason;
 use crate::runs::Runs;
 use crate::searches::Searches;
 use crate::watches::Watches;
-use codex_projection::dialect::{ClientRelease, Dialect};
-use codex_projection::{Turns, without_read_limits};
-use codex_transport::{EncodedMessage, Limits, Outbox, OutboxFull};
 
 /// The notification that says what the reason of a question does not.
 const WARNING: &str = "warning";

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use bytes::Bytes;
 use codex_app_server_protocol::ServerNotification;
-
-use crate::connection::{Connection, encode_notification};
 use codex_projection::Change;
 use codex_projection::dialect::{Dialect, Forms};
+
+use crate::connection::{Connection, encode_notification};
 
 /// The forms of one change that were needed so far.
 pub(crate) struct EncodedForms<'a> {

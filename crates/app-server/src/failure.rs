@@ -2,10 +2,9 @@
 
 use codex_app_server_protocol::rpc::{ErrorObject, error_code};
 use codex_core::{StartTurnError, ThreadClosed};
+use codex_projection::InvalidCost;
 use codex_thread_state::StateError;
 use serde_json::Value;
-
-use codex_projection::InvalidCost;
 
 /// The error of a reply.
 #[derive(Clone, Debug, PartialEq)]

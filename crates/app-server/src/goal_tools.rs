@@ -3,6 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use codex_core::{HostCall, HostToolError, HostTools};
+use codex_projection::{goal_updated, wire_goal};
 use codex_protocol::DynamicToolFunction;
 use codex_thread_state::{Goal, GoalChange, GoalStatus};
 use futures::future::BoxFuture;
@@ -10,7 +11,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::server::AppServer;
-use codex_projection::{goal_updated, wire_goal};
 
 const GET: &str = "get_goal";
 const CREATE_TOOL: &str = "create_goal";

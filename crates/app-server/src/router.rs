@@ -14,6 +14,7 @@ use std::sync::Arc;
 use codex_app_server_protocol::rpc::{self, Message, RequestId};
 use codex_app_server_protocol::{ClientRequest, MessageReadError};
 use codex_protocol::Experimental;
+use codex_transport::InputLine;
 use futures::FutureExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tracing::Instrument;
@@ -24,7 +25,6 @@ use crate::handlers::{self, Order, RequestContext};
 use crate::open_requests::ClientAnswer;
 use crate::ordering::{RequestOrder, with_settings_of};
 use crate::server::AppServer;
-use codex_transport::InputLine;
 
 /// The limit of running requests per connection.
 const IN_FLIGHT: usize = 256;

@@ -9,9 +9,9 @@ use bytes::Bytes;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{CommandExecOutputDeltaNotification, CommandExecOutputStream};
 use codex_exec::{OutputChunk, OutputObserver, OutputStream};
+use codex_projection::gap::{Gap, Template};
 
 use crate::connection::{Connection, encode_notification};
-use codex_projection::gap::{Gap, Template};
 
 /// Both streams of a run.
 #[derive(Debug)]

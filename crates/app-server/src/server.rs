@@ -9,8 +9,10 @@ use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::SkillsChangedNotification;
 use codex_file_watch::Watcher;
 use codex_plugins::FolderReads;
+use codex_projection::{Turns, queued_by_others};
 use codex_protocol::Release;
 use codex_thread_state::ThreadState;
+use codex_transport::Limits;
 use parking_lot::Mutex;
 use tokio::sync::futures::Notified;
 use tokio::sync::{Notify, OwnedMutexGuard};
@@ -23,8 +25,6 @@ use crate::first_turns::FirstTurns;
 use crate::host::Host;
 use crate::open_requests::OpenRequests;
 use crate::thread::{Outlines, ThreadHandle};
-use codex_projection::{Turns, queued_by_others};
-use codex_transport::Limits;
 
 /// The server, apart from its transports.
 #[derive(Debug)]

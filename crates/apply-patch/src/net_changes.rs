@@ -4,8 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::plan::{ChangeKind, PatchChange};
 use codex_text_diff::unified_diff;
+
+use crate::plan::{ChangeKind, PatchChange};
 
 /// Context lines around a change.
 const CONTEXT_LINES: usize = 1;

@@ -6,9 +6,10 @@
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
+use codex_text_diff::unified_diff;
+
 use crate::files::{DiskFiles, FileAccess, FileEntry};
 use crate::plan::{ChangeKind, PatchPlan, PlannedFile};
-use codex_text_diff::unified_diff;
 
 /// Context lines around a change.
 const CONTEXT_LINES: usize = 3;

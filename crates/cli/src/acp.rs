@@ -7,14 +7,14 @@ use std::process::ExitCode;
 use clap::Args;
 use codex_acp::{AcpService, Program};
 use codex_client_commands::ServerChoice;
+use codex_engine_host::host::HostPurpose;
+use codex_engine_host::wiring::non_blank;
 use codex_setup_commands::{LoginArguments, log_in};
 
 use crate::app_server::ServedListener;
 use crate::listen_flags::{ListenFlags, ListenTransport};
 use crate::settings_flags::SettingsFlags;
 use crate::{app_server, print};
-use codex_engine_host::host::HostPurpose;
-use codex_engine_host::wiring::non_blank;
 
 /// Variables with a key to log in with; the first that is set counts.
 const KEY_VARIABLES: [&str; 2] = ["CODEX_API_KEY", "OPENAI_API_KEY"];

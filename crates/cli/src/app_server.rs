@@ -8,6 +8,10 @@ use clap::{Args, Subcommand};
 use codex_app_server::{AppServer, Auth, Listen, Listener};
 use codex_app_server_protocol::export;
 use codex_config::Overrides;
+use codex_engine_host::host::HostPurpose;
+use codex_engine_host::wiring::TraceRecorder;
+use codex_engine_host::{log, server};
+use codex_projection::dialect;
 use codex_protocol::Release;
 use codex_scenario::Scenario;
 use codex_transport::Service;
@@ -17,10 +21,6 @@ use crate::other_commands::AnyArguments;
 use crate::print::note;
 use crate::settings_flags::SettingsFlags;
 use crate::{daemon, generate};
-use codex_engine_host::host::HostPurpose;
-use codex_engine_host::wiring::TraceRecorder;
-use codex_engine_host::{log, server};
-use codex_projection::dialect;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

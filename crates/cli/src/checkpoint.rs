@@ -10,13 +10,13 @@ use codex_checkpoints::{
     Checkpoint, ConflictReason, Coverage, DifferenceKind, OnConflict, RestoreReport, RestoreRequest,
 };
 use codex_config::RequestParams;
+use codex_engine_host::{checkpoints, wiring};
 use codex_protocol::ThreadId;
 use codex_rollout::{LockError, ThreadLocks};
 use jiff::Timestamp;
 
 use crate::print;
 use crate::settings_flags::SettingsFlags;
-use codex_engine_host::{checkpoints, wiring};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CheckpointCommand {

@@ -2,9 +2,10 @@
 
 use std::io::{self, Write as _};
 
-use crate::print;
 use clap::{Args, Command};
 use clap_complete::Shell;
+
+use crate::print;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

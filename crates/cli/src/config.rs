@@ -1,7 +1,8 @@
 //! `codex config`: describes the settings.
 
-use crate::print;
 use clap::Subcommand;
+
+use crate::print;
 
 /// `schema/config.json`.
 static SCHEMA: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/config.zst"));

@@ -7,13 +7,13 @@ use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use codex_client_commands::own_server;
 use codex_daemon::{DaemonChange, DaemonFolder, DaemonState};
+use codex_engine_host::environment;
 use codex_system::background::RunningMark;
 use serde_json::json;
 
 use crate::other_commands::AnyArguments;
 use crate::print;
 use crate::settings_flags::SettingsFlags;
-use codex_engine_host::environment;
 
 const AFTER_HELP: &str = "\
 It prints a line of JSON: the status, the process, the socket, and the versions of this program and of the \

@@ -5,13 +5,13 @@ use std::io::Write;
 use anyhow::Context;
 use clap::Args;
 use codex_config::RequestParams;
+use codex_engine_host::resources::EngineResources;
+use codex_engine_host::wiring;
 use codex_model_client::ModelCatalog;
 use serde_json::json;
 
 use crate::print;
 use crate::settings_flags::SettingsFlags;
-use codex_engine_host::resources::EngineResources;
-use codex_engine_host::wiring;
 
 #[derive(Debug, Args)]
 pub(crate) struct ModelsArguments {

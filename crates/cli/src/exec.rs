@@ -15,11 +15,10 @@ use codex_engine_host::console::Console;
 use codex_engine_host::log;
 use serde_json::{Value, json};
 
-pub(crate) use arguments::{ExecArguments, StoredArguments, TrustingReviewArguments};
-use arguments::{ExecCommand, ExecFlags, ReviewArguments};
-
 use crate::print;
 use crate::settings_flags::SettingsFlags;
+pub(crate) use arguments::{ExecArguments, StoredArguments, TrustingReviewArguments};
+use arguments::{ExecCommand, ExecFlags, ReviewArguments};
 
 pub(crate) fn run(arguments: ExecArguments, settings: SettingsFlags) -> anyhow::Result<ExitCode> {
     log::start();

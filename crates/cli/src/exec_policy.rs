@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use crate::print;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 use codex_exec_policy::{ProgramMatching, RuleSet};
+
+use crate::print;
 
 /// A larger file is refused.
 const LIMIT: u64 = 8 * 1024 * 1024;

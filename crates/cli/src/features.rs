@@ -9,10 +9,10 @@ use codex_config::{
     ConfigEdit, EditRequest, Feature, FeatureStage, KeyPath, MergeStrategy, RequestParams,
     SettingChange, edit_user_config, is_without_effect,
 };
+use codex_engine_host::wiring;
 
 use crate::print;
 use crate::settings_flags::SettingsFlags;
-use codex_engine_host::wiring;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FeaturesCommand {

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 use clap::{Args, ValueEnum};
+use codex_engine_host::environment;
 
 use crate::other_flags::OtherFlags;
 use crate::profile;
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
-use codex_engine_host::environment;
 
 /// Most become settings. The same flag after the subcommand takes precedence.
 #[derive(Debug, Default, Args)]

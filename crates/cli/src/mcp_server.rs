@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use clap::Args;
 use codex_client_commands::ServerChoice;
+use codex_engine_host::host::HostPurpose;
 
 use crate::settings_flags::SettingsFlags;
-use codex_engine_host::host::HostPurpose;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

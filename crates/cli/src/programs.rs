@@ -5,12 +5,12 @@ use std::process::ExitCode;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use codex_config::{Config, RequestParams};
+use codex_engine_host::wiring;
 use codex_program_files::{ProgramRecord, RecordEntry};
 use codex_visible_text::visible_line;
 
 use crate::print::answer_text;
 use crate::settings_flags::SettingsFlags;
-use codex_engine_host::wiring;
 
 #[derive(Debug, Args)]
 pub(crate) struct ProgramsArguments {

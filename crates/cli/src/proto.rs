@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use clap::Args;
 use codex_app_server::Listen;
+use codex_engine_host::host::{EngineHost, HostPurpose};
+use codex_engine_host::wiring::TraceRecorder;
 use codex_queue_server::{serve_listener, serve_streams};
 
 use crate::print;
 use crate::settings_flags::SettingsFlags;
-use codex_engine_host::host::{EngineHost, HostPurpose};
-use codex_engine_host::wiring::TraceRecorder;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -11,6 +11,9 @@ use anyhow::{Context, bail};
 use clap::{Args, Parser};
 use codex_config::{Config, RequestParams};
 use codex_core::StandaloneCommand;
+use codex_engine_host::environment;
+use codex_engine_host::host::standalone_commands;
+use codex_engine_host::wiring;
 use codex_exec::{ExitStatus, Launcher, NetworkLog, OutputStream, StandardInput, StreamSetup};
 use codex_exec_policy::{NetworkDecision, NetworkProtocol, NetworkRule, network_rule_line};
 use codex_host_policy::{HostDecision, HostEntry, HostList, HostPattern, ListOwner, UsualProtocol};
@@ -21,9 +24,6 @@ use tokio::io::AsyncReadExt;
 
 use crate::settings_flags::SettingsFlags;
 use crate::{print, profile};
-use codex_engine_host::environment;
-use codex_engine_host::host::standalone_commands;
-use codex_engine_host::wiring;
 
 /// The exit status after an interrupt.
 const INTERRUPTED_EXIT_CODE: u8 = 130;

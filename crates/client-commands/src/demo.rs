@@ -9,14 +9,13 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use codex_app_server_protocol::v2::TurnStatus;
 use codex_client::{Client, ClientThread, Transcript, UserDecision};
+use codex_engine_host::console::Console;
+use codex_engine_host::runtime;
 use codex_regular_file::{NewFile, OutputFile};
 use codex_rollout_trace::replay_bundle;
 use codex_scenario::{Scenario, ScriptedApproval};
 use codex_trace_view::{ViewOptions, write_view};
 use serde_json::json;
-
-use codex_engine_host::console::Console;
-use codex_engine_host::runtime;
 
 use crate::interactive_user::{AnswerSource, InteractiveUser, Screen, usage_line};
 use crate::server_process::{ServerProcess, own_server};

@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
+use codex_config::{KeyPath, Overrides};
+use codex_engine_host::console::Console;
 use codex_scenario::{HttpReply, HttpResponder, HttpServer, ReceivedRequest};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
-
-use codex_config::{KeyPath, Overrides};
-use codex_engine_host::console::Console;
 
 use crate::server::ServerChoice;
 

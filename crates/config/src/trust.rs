@@ -6,11 +6,10 @@
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
+use codex_protocol::normalize_path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
-
-use codex_protocol::normalize_path;
 
 use crate::key_path::KeyPath;
 use crate::project::ProjectFolders;

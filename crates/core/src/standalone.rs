@@ -16,7 +16,6 @@ use codex_sandbox::{
     ConfinementPolicy, EngineFiles, LaunchPlanError, NetworkLimits, NetworkMode, PolicyContext,
     SetUpError, effective_network,
 };
-
 use codex_session_base::config::{closed_network, policy_of, writing};
 
 /// What the commands of a client run with.

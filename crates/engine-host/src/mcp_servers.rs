@@ -17,7 +17,6 @@ use codex_mcp_client::{
     McpLoginSettings, McpLoginStore, McpRegisteredClient, McpServerConfig, McpServerTransport,
     ProgramElsewhere, ProgramGuard,
 };
-
 use codex_protocol::Secret;
 
 use crate::environment::variable;

@@ -2,16 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
+use codex_environments::wire::{
+    AccessEntry, AccessMode, FileSystemAccess, PROTECTED, Permissions, PlaceKind, Sandbox,
+    SandboxNetwork, SandboxPlace,
+};
 use codex_sandbox::{
     ConfinementPolicy, LaunchPlan, NetworkMode, PolicyContext, ReadAccess, WorkspaceWrite, plan,
     probe,
 };
 use serde::Deserialize;
-
-use codex_environments::wire::{
-    AccessEntry, AccessMode, FileSystemAccess, PROTECTED, Permissions, PlaceKind, Sandbox,
-    SandboxNetwork, SandboxPlace,
-};
 
 use crate::file_uri::FileUri;
 use crate::refusal::Refusal;

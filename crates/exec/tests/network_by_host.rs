@@ -30,9 +30,10 @@ use codex_sandbox::{
     ConfinementPolicy, EnforcementLevels, HostLimit, LaunchPlan, LaunchPlanError, LimitedCommands,
     Namespaces, NetworkLimits, NetworkMode, PolicyContext, ReadAccess, plan, probe,
 };
-use common::{finish, launch, shell, spawn, texts};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::sync::{Notify, watch};
+
+use common::{finish, launch, shell, spawn, texts};
 
 /// System calls that libraries do not offer safely.
 #[expect(unsafe_code, reason = "calls of the system")]

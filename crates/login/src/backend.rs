@@ -1,11 +1,11 @@
 //! The rate limits of an account, requested from the backend.
 
+use codex_model_client::Credential;
 use codex_model_client::plan_type;
 use codex_protocol::{CreditsSnapshot, RateLimitSnapshot, RateLimitWindow};
 use serde_json::Value;
 
 use crate::accounts::Accounts;
-use codex_model_client::Credential;
 
 /// The rate limits of an account. The general ones come first.
 #[derive(Clone, Debug, PartialEq)]

@@ -10,6 +10,7 @@ use std::io;
 use std::sync::Arc;
 
 use codex_http::PkceSecrets;
+use codex_http::{form, listen, serve};
 use codex_protocol::ForcedLoginMethod;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
@@ -17,8 +18,6 @@ use uuid::Uuid;
 
 use crate::account_state::PendingLogin;
 use crate::accounts::{Accounts, LoginError};
-use codex_http::{form, listen, serve};
-
 use callback::LoginCallback;
 pub(crate) use exchange::exchange;
 

@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_http::HttpPool;
+use codex_http::{BoundedReply, fetch, form};
 use codex_model_client::ClientIdentity;
 use reqwest::RequestBuilder;
 use serde_json::Value;
-
-use codex_http::{BoundedReply, fetch, form};
 
 /// The time limit of a request.
 const TIME_LIMIT: Duration = Duration::from_secs(30);

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use async_trait::async_trait;
+use codex_protocol::Provider;
 use codex_protocol::ResponseItem;
 use futures::future::BoxFuture;
 
@@ -10,7 +11,6 @@ use crate::catalog::ModelInfo;
 use crate::error::ModelError;
 use crate::request::ModelRequest;
 use crate::stream::ModelStream;
-use codex_protocol::Provider;
 
 /// A model. Dropping a future or stream cancels the request.
 #[async_trait]

@@ -6,10 +6,10 @@
 use std::fmt;
 
 use async_trait::async_trait;
-
-use crate::error::ModelError;
 use codex_http::{Environment, non_blank};
 use codex_protocol::{Provider, Secret};
+
+use crate::error::ModelError;
 
 /// A login.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! Builds request headers and reads reply headers.
 
 use codex_http::Environment;
+use codex_http::non_blank;
+use codex_protocol::Provider;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::credential::Authorization;
@@ -10,8 +12,6 @@ use crate::rate_limits;
 use crate::rate_limits::text;
 use crate::request::RequestContext;
 use crate::stream::Events;
-use codex_http::non_blank;
-use codex_protocol::Provider;
 
 const TURN_STATE: &str = "x-codex-turn-state";
 

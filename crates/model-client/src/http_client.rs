@@ -10,7 +10,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use codex_http::Environment;
+use codex_http::HttpPool;
 use codex_protocol::ResponseItem;
+use codex_protocol::{Provider, WireApi};
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use reqwest::{Method, Response};
@@ -33,8 +35,6 @@ use crate::request::{ModelRequest, RequestContext};
 use crate::responses::ResponsesDecoder;
 use crate::stream::{EventReader, ModelStream};
 use crate::{chat, responses};
-use codex_http::HttpPool;
-use codex_protocol::{Provider, WireApi};
 
 const MODELS_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum size of a reply that is not a stream.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
+use codex_protocol::Provider;
 use codex_protocol::{ReasoningEffort, ReasoningSummary, ResponseItem, ServiceTier, Verbosity};
 use serde::Serialize;
 use serde_json::Value;
@@ -15,7 +16,6 @@ use crate::event::Completion;
 use crate::prompt::Prompt;
 use crate::thread_connection::ThreadConnection;
 use crate::tool_spec::ToolSpec;
-use codex_protocol::Provider;
 
 #[derive(Clone, Debug, Default)]
 pub struct ModelRequest {

@@ -22,6 +22,10 @@ mod starters;
 mod value;
 mod variables;
 
+use std::collections::{BTreeSet, HashMap};
+
+use crate::interpreters::{Language, runs_arguments};
+use crate::known_programs::base_name;
 pub(crate) use code_call::CodeCall;
 use code_call::{MAX_CALL, MAX_CALLS};
 use expression::read;
@@ -38,11 +42,6 @@ use set_variables::SetVariables;
 use starters::{STARTERS, UNREAD_STARTERS, imported};
 use value::Evaluator;
 use variables::{MAX_DEPTH, Variables};
-
-use std::collections::{BTreeSet, HashMap};
-
-use crate::interpreters::{Language, runs_arguments};
-use crate::known_programs::base_name;
 
 /// The limit on the places of a text that are looked at.
 const MAX_PLACES: usize = 8192;

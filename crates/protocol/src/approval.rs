@@ -1,9 +1,10 @@
 //! The content of approval requests, and the decisions on them.
 
-use crate::mark_members;
 use codex_app_server_protocol_macros::{Experimental, Tagged};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::mark_members;
 
 /// What a patch does to one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Tagged, JsonSchema)]

@@ -1,11 +1,12 @@
 //! Tools that the client carries out, as clients register them and as files store them.
 
-use crate::mark_members;
 use codex_app_server_protocol_macros::Experimental;
 use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+
+use crate::mark_members;
 
 /// A tool that the client carries out, or several of them.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema, Experimental)]

@@ -1,9 +1,10 @@
 //! Settings of a thread that say how the model should work and answer.
 
-use crate::mark_members;
 use codex_app_server_protocol_macros::Experimental;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::mark_members;
 
 /// The style in which the model writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

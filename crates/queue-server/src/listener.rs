@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use anyhow::Context;
 use codex_app_server::{Listen, OwnerListener, UncheckedClient};
+use codex_engine_host::console::Console;
+use codex_engine_host::host::EngineHost;
 use codex_system::signals;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::session::{FirstLine, QueueSession, load_account_limits};
-use codex_engine_host::console::Console;
-use codex_engine_host::host::EngineHost;
 
 /// How many clients are served at once. Each has a session, with its MCP servers.
 const CLIENTS: usize = 16;

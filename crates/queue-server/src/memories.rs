@@ -5,11 +5,10 @@ use std::sync::Arc;
 use anyhow::Context;
 use codex_config::Config;
 use codex_core::{SessionConfig, ThreadManager};
+use codex_engine_host::memories;
 use codex_memories::{MemoryRun, MemoryStore};
 use codex_protocol::ThreadId;
 use codex_thread_store::ThreadStore;
-
-use codex_engine_host::memories;
 
 /// Forgets all notes and deletes the files.
 pub(crate) async fn drop_all(config: &Config) -> anyhow::Result<&'static str> {

@@ -9,6 +9,7 @@ use codex_core::{
     EventReceiver, SessionConfig, SpawnedAgent, StartedThread, Thread, ThreadManager,
     unreadable_submission,
 };
+use codex_engine_host::host::EngineHost;
 use codex_protocol::{
     CodexErrorInfo, ConfigureSession, ErrorEvent, Event, EventMsg, Op, Provider, SessionProvider,
     Submission, ThreadLimits, ThreadNameUpdatedEvent, WarningEvent, WireApi,
@@ -22,7 +23,6 @@ use crate::agents::AgentQuestions;
 use crate::events::write_event;
 use crate::lines::{InputLine, InputLines};
 use crate::memories;
-use codex_engine_host::host::EngineHost;
 
 /// What the first line of a client may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

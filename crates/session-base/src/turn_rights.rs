@@ -10,7 +10,6 @@ use codex_protocol::{
     ApprovalsReviewer, AskForApproval, EnvironmentChoice, GranularApproval, NetworkAccess,
     ReadOnlyAccess, SandboxPolicy,
 };
-
 use codex_sandbox::NetworkLimits;
 
 use crate::turn_settings::TurnSettings;

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use anyhow::bail;
 use clap::{Args, Subcommand};
 use codex_config::{Config, Overrides, RequestParams};
-use codex_login::{Accounts, BrowserLoginError, LoginError};
-use codex_protocol::AuthMode;
-
 use codex_engine_host::browser::open_browser;
 use codex_engine_host::console::Console;
 use codex_engine_host::resources::EngineResources;
 use codex_engine_host::{runtime, wiring};
+use codex_login::{Accounts, BrowserLoginError, LoginError};
+use codex_protocol::AuthMode;
 
 /// A longer key is rejected.
 const MAX_KEY_BYTES: u64 = 64 * 1024;

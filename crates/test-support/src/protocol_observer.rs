@@ -16,9 +16,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::Value;
-
 use codex_protocol::Release;
+use serde_json::Value;
 
 use crate::MessageCheck;
 use crate::message_schemas::ClientSchemas;

@@ -8,6 +8,7 @@ use std::time::Duration;
 use codex_apply_patch::{DiskFiles, FileAccess, FileEntry, Patch, PatchCaller, PatchPlan};
 use codex_model_client::{ApplyPatchToolType, CustomToolFormat, ToolSpec};
 use codex_protocol::{LOCAL_ENVIRONMENT, PatchApplyStatus};
+use codex_session_base::input::Input;
 use codex_shell_command::{patch_call, shell_script};
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -21,7 +22,6 @@ use super::patch_item::{PatchItem, ask, changes_of, unfit};
 use super::places::{CallPlace, ToolEnvironments, remote_path};
 use super::remote_patch::{PatchOutcome, apply_there};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use codex_session_base::input::Input;
 
 const DESCRIPTION: &str = include_str!("../prompts/apply_patch.md");
 const GRAMMAR: &str = include_str!("../prompts/apply_patch.lark");

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use codex_protocol::{FunctionCallOutputBody, LocalShellAction, ResponseItem};
-use serde_json::Value;
-
 use codex_session_base::cells::ScriptValue;
+use serde_json::Value;
 
 /// A call of the model.
 #[derive(Clone, Debug)]

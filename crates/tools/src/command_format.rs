@@ -6,10 +6,10 @@ use codex_exec::{
     CaptureLimits, CapturedOutput, ExitStatus, NetworkLog, OutputCapture, OutputChunk, OutputStream,
 };
 use codex_protocol::{CommandConnections, TruncationPolicy};
+use codex_session_base::history::truncate::{byte_budget, formatted_cut, middle_cut};
 use serde_json::json;
 
 use super::command_item::{CommandEnd, connections};
-use codex_session_base::history::truncate::{byte_budget, formatted_cut, middle_cut};
 
 /// The bytes that are kept of both streams together.
 const OUTPUT_LIMIT: usize = 1024 * 1024;

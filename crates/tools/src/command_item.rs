@@ -8,7 +8,6 @@ use codex_protocol::{
     Base64Bytes, CommandConnections, EventMsg, ExecCommandBeginEvent, ExecCommandEndEvent,
     ExecCommandOutputDeltaEvent, ExecCommandStatus, ExecOutputStream,
 };
-
 use codex_session_base::events::TurnEmitter;
 use codex_session_base::ports::Clock;
 

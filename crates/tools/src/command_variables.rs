@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 
-use crate::tool::ToolContext;
 use codex_gate::TurnPolicy;
+
+use crate::tool::ToolContext;
 
 /// The variables that the engine adds.
 pub(crate) fn own_variables(

@@ -8,6 +8,8 @@ use codex_protocol::{
     DynamicToolFunction, DynamicToolSpec, EventMsg, FunctionCallOutputBody,
     FunctionCallOutputContentItem,
 };
+use codex_session_base::events::TurnEmitter;
+use codex_session_base::questions::{Question, QuestionAnswer, QuestionKey};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -16,8 +18,6 @@ use super::editor_terminal::permit;
 use super::hook_input::is_editor_terminal;
 use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
-use codex_session_base::events::TurnEmitter;
-use codex_session_base::questions::{Question, QuestionAnswer, QuestionKey};
 
 const CANCELLED_MESSAGE: &str = "dynamic tool call was cancelled before receiving a response";
 

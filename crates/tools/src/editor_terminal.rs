@@ -4,14 +4,14 @@
 //! sandbox: by rules, policy and people, and hooks see it as a command. A limit that holds without the sandbox too cannot be
 //! enforced there, so it closes the tool.
 
+use codex_gate::{CommandEffect, Effect, SandboxPermissions};
 use codex_sandbox::LaunchPlan;
+use codex_session_base::gate::Denied;
 use codex_system::facts::TERMINAL_SHELL;
 use serde_json::Value;
 
 use super::command::DECLINED_MESSAGE;
 use super::tool::{ToolContext, ToolFailure};
-use codex_gate::{CommandEffect, Effect, SandboxPermissions};
-use codex_session_base::gate::Denied;
 
 /// Waits until the command of a call may run.
 pub(super) async fn permit(context: &ToolContext, arguments: &Value) -> Result<(), ToolFailure> {

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use codex_model_client::ToolSpec;
 use codex_protocol::DynamicToolFunction;
+use codex_session_base::agents::is_agent;
+use codex_session_base::config::{HostCall, HostTools};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -11,8 +13,6 @@ use super::arguments::arguments;
 use super::dynamic::function_spec;
 use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use codex_session_base::agents::is_agent;
-use codex_session_base::config::{HostCall, HostTools};
 
 /// One of them.
 #[derive(Clone, Debug)]

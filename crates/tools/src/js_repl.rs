@@ -6,6 +6,7 @@ use std::time::Duration;
 use codex_code_mode::{ConsoleFolders, ConsoleSource};
 use codex_model_client::{CustomToolFormat, ToolSpec};
 use codex_protocol::{ExecCommandSource, FunctionCallOutputBody, FunctionCallOutputContentItem};
+use codex_session_base::cells::{CellReport, CellStatus, ConsoleRun, ScriptOrigin};
 use futures::future::BoxFuture;
 use serde_json::json;
 
@@ -16,7 +17,6 @@ use super::command_item::CommandEnd;
 use super::offer::{ToolSetBuilder, ToolSituation};
 use super::places::CallPlace;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use codex_session_base::cells::{CellReport, CellStatus, ConsoleRun, ScriptOrigin};
 
 /// How long a script may run.
 const DEFAULT_TIMEOUT_MS: u64 = 30_000;

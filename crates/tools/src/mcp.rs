@@ -2,12 +2,16 @@
 
 use std::time::Duration;
 
+use codex_gate::{Effect, McpEffect};
 use codex_mcp_client::McpError;
 use codex_model_client::ToolSpec;
 use codex_protocol::{
     CallToolResult, EventMsg, McpInvocation, McpToolCallBeginEvent, McpToolCallEndEvent,
 };
 use codex_sandbox::{Grants, SANDBOX_NAME};
+use codex_session_base::events::TurnEmitter;
+use codex_session_base::gate::Denied;
+use codex_session_base::mcp::{OfferedTool, error_output, for_text_models, output_of};
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
@@ -15,10 +19,6 @@ use super::arguments::incompatible;
 use super::call::ToolPayload;
 use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
-use codex_gate::{Effect, McpEffect};
-use codex_session_base::events::TurnEmitter;
-use codex_session_base::gate::Denied;
-use codex_session_base::mcp::{OfferedTool, error_output, for_text_models, output_of};
 
 /// A tool of a server.
 #[derive(Clone, Debug)]

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use codex_model_client::ToolSpec;
-
 use codex_session_base::mcp::OfferedTool;
 
 /// The namespaces of the MCP tools of a turn.

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use codex_model_client::ToolSpec;
-
 use codex_session_base::config::ToolSuggestion;
 use codex_session_base::mcp::OfferedTool;
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use codex_model_client::{ModelInfo, ToolMode, ToolSpec};
 use codex_protocol::SandboxPolicy;
+use codex_session_base::config::{SessionConfig, SessionOptions};
 
 use super::cells::NestedTools;
 use super::mcp_namespaces::McpNamespaces;
@@ -12,7 +13,6 @@ use super::mcp_tools::McpTools;
 use super::places::ToolEnvironments;
 use super::services::ToolServices;
 use super::tool::Tool;
-use codex_session_base::config::{SessionConfig, SessionOptions};
 
 /// What decides which tools a turn has.
 #[derive(Debug)]

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use codex_apply_patch::{ChangeKind, PatchPlan, WrittenChange, written_changes};
+use codex_gate::{Effect, PatchEffect, PatchElsewhere, Permit};
 use codex_protocol::{
     EventMsg, FileChange, PatchApplyBeginEvent, PatchApplyEndEvent, PatchApplyStatus,
 };
-
-use super::tool::{ToolContext, ToolFailure};
-use codex_gate::{Effect, PatchEffect, PatchElsewhere, Permit};
 use codex_session_base::events::TurnEmitter;
 use codex_session_base::gate::Denied;
+
+use super::tool::{ToolContext, ToolFailure};
 
 const DECLINED_MESSAGE: &str = "patch rejected by user";
 

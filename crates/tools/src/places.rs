@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use codex_environments::RemotePath;
 use codex_protocol::{EnvironmentChoice, LOCAL_ENVIRONMENT};
+use codex_session_base::machines::{RemotePlace, place_of};
 use serde_json::{Value, json};
 
 use super::tool::{ToolContext, ToolFailure};
-use codex_session_base::machines::{RemotePlace, place_of};
 
 /// Where a call is carried out.
 #[derive(Clone, Debug)]

@@ -5,15 +5,15 @@ use std::path::Path;
 
 use codex_environments::RemotePath;
 use codex_environments::wire::Sandbox;
+use codex_gate::{Confinement, Permit, TurnPolicy};
+use codex_session_base::config::is_sandboxed;
+use codex_session_base::machines::{self, RemotePlace, RemoteStart, has_outer_sandbox, sandbox_of};
+use codex_session_base::ports::RunningProcess;
 use codex_shell_command::shell_call_without_startup_files;
 
 use super::command_variables::own_variables;
 use super::places::remote_path;
 use super::tool::ToolContext;
-use codex_gate::{Confinement, Permit, TurnPolicy};
-use codex_session_base::config::is_sandboxed;
-use codex_session_base::machines::{self, RemotePlace, RemoteStart, has_outer_sandbox, sandbox_of};
-use codex_session_base::ports::RunningProcess;
 
 /// Why nothing is done for a thread that relies on a sandbox around this program.
 const OUTER_SANDBOX: &str =

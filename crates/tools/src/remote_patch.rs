@@ -11,7 +11,9 @@ use std::sync::{Arc, Weak};
 use codex_apply_patch::{FileAccess, FileEntry, Patch, PatchCaller, PatchPlan, PlannedFile};
 use codex_environments::wire::{FileFacts, code};
 use codex_environments::{MachineError, RemoteMachine, RemotePath};
+use codex_gate::{Confinement, PatchElsewhere, Permit};
 use codex_protocol::PatchApplyStatus;
+use codex_session_base::machines::{RemotePlace, may_write};
 use futures::future::join_all;
 use tokio::runtime::Handle;
 
@@ -19,8 +21,6 @@ use super::patch_item::{PatchItem, ask, changes_of, unfit};
 use super::places::remote_path;
 use super::remote_command::sandbox_there;
 use super::tool::{ToolContext, ToolFailure};
-use codex_gate::{Confinement, PatchElsewhere, Permit};
-use codex_session_base::machines::{RemotePlace, may_write};
 
 /// The longest file that a patch changes.
 const MAX_FILE: u64 = 64 * 1024 * 1024;

@@ -1,9 +1,11 @@
 //! `request_permissions`: the model asks for permissions beyond the sandbox.
 
+use codex_gate::PermissionsRequest;
 use codex_model_client::ToolSpec;
 use codex_protocol::{
     AbsolutePathBuf, FileSystemPermissions, NetworkPermissions, RequestPermissionProfile,
 };
+use codex_session_base::gate::Denied;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -11,8 +13,6 @@ use serde_json::json;
 use super::arguments::{arguments, function};
 use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use codex_gate::PermissionsRequest;
-use codex_session_base::gate::Denied;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestPermissionsTool;

@@ -4,6 +4,8 @@ use codex_model_client::ToolSpec;
 use codex_protocol::{
     EventMsg, ModeKind, RequestUserInputEvent, RequestUserInputOption, RequestUserInputQuestion,
 };
+use codex_session_base::agents::is_agent;
+use codex_session_base::questions::{Question, QuestionAnswer, QuestionKey};
 use codex_visible_text::{visible_line, visible_lines};
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -12,8 +14,6 @@ use serde_json::json;
 use super::arguments::{arguments, function};
 use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use codex_session_base::agents::is_agent;
-use codex_session_base::questions::{Question, QuestionAnswer, QuestionKey};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RequestUserInputTool {

@@ -7,10 +7,6 @@ use std::sync::{Arc, OnceLock};
 use codex_checkpoints::ThreadRecorder;
 use codex_model_client::ToolSpec;
 use codex_protocol::DynamicToolSpec;
-use parking_lot::Mutex;
-
-use super::search_access::SearchAccess;
-use super::terminals::TerminalRegistry;
 use codex_session_base::agents::{AgentRequest, TeamSeat};
 use codex_session_base::cells::Cells;
 use codex_session_base::gate::GateRequest;
@@ -19,6 +15,10 @@ use codex_session_base::ports::Model;
 use codex_session_base::questions::QuestionRequest;
 use codex_session_base::requests::Requests;
 use codex_session_base::timeout_pauses::TimeoutPauses;
+use parking_lot::Mutex;
+
+use super::search_access::SearchAccess;
+use super::terminals::TerminalRegistry;
 
 /// What the tools of a session share.
 #[derive(Debug)]

@@ -5,6 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use codex_model_client::ToolSpec;
 use codex_protocol::{FunctionCallOutputBody, HookEventName, RawText};
+use codex_session_base::events::TurnEmitter;
+use codex_session_base::gate::Gate;
+use codex_session_base::input::InputQueue;
+use codex_session_base::questions::{Question, QuestionAnswer, QuestionRequest};
+use codex_session_base::session_context::SessionContext;
+use codex_session_base::turn_settings::TurnSettings;
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -15,12 +21,6 @@ use super::hook_input::tool_use;
 use super::services::ToolServices;
 use super::turn_checkpoints::TurnCheckpoint;
 use super::turn_diff::TurnDiffTracker;
-use codex_session_base::events::TurnEmitter;
-use codex_session_base::gate::Gate;
-use codex_session_base::input::InputQueue;
-use codex_session_base::questions::{Question, QuestionAnswer, QuestionRequest};
-use codex_session_base::session_context::SessionContext;
-use codex_session_base::turn_settings::TurnSettings;
 
 /// Why a call has no output of its own.
 #[derive(Debug)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use codex_apps::TextIndex;
 use codex_model_client::ToolSpec;
+use codex_session_base::mcp::OfferedTool;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -17,7 +18,6 @@ use super::mcp::McpTool;
 use super::mcp_tools::McpTools;
 use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use codex_session_base::mcp::OfferedTool;
 
 /// How many tools a search finds if the model does not say.
 const DEFAULT_LIMIT: usize = 8;

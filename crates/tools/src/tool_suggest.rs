@@ -8,6 +8,8 @@ use codex_model_client::ToolSpec;
 use codex_protocol::{
     ElicitationAction, ElicitationRequest, ElicitationRequestEvent, EventMsg, RequestId,
 };
+use codex_session_base::config::{SuggestionKind, ToolSuggestion};
+use codex_session_base::questions::{Question, QuestionAnswer, QuestionKey};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,8 +17,6 @@ use serde_json::{Value, json};
 use super::arguments::{arguments, function};
 use super::offer::{ToolSetBuilder, ToolSituation};
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use codex_session_base::config::{SuggestionKind, ToolSuggestion};
-use codex_session_base::questions::{Question, QuestionAnswer, QuestionKey};
 
 /// How much of a description the model is told.
 const DESCRIPTION: usize = 300;

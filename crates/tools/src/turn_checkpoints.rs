@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use codex_checkpoints::{Checkpoint, PatchRecord, RunningCommand, ThreadRecorder, TurnMark};
-
 use codex_gate::{CommandEffect, Permit, TurnPolicy, written_roots};
 
 /// The characters of a label.

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use codex_apply_patch::{PatchPlan, PlannedFile, TurnDiff};
 use codex_protocol::{EventMsg, ThreadSettings, TurnDiffEvent};
-use parking_lot::Mutex;
-
 use codex_session_base::events::TurnEmitter;
+use parking_lot::Mutex;
 
 /// The diff of a turn. Shared by its patches, which run one after another.
 #[derive(Clone, Debug)]

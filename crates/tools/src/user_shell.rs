@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
+use codex_gate::Permit;
 use codex_protocol::{ExecCommandSource, ResponseItem};
+use codex_session_base::history::truncate::formatted_cut;
+use codex_session_base::history::user_message;
+use codex_session_base::input::StopSignal;
 use codex_shell_command::shell_call;
 
 use super::command::{ApprovalArguments, CommandRequest, attempt, command_item};
 use super::command_format::OutputLayout;
 use super::places::CallPlace;
 use super::tool::ToolContext;
-use codex_gate::Permit;
-use codex_session_base::history::truncate::formatted_cut;
-use codex_session_base::history::user_message;
-use codex_session_base::input::StopSignal;
 
 /// The default time limit.
 const TIMEOUT: Duration = Duration::from_secs(60 * 60);

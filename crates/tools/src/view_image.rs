@@ -1,9 +1,12 @@
 //! `view_image`: the model looks at an image file.
 
+use codex_gate::Confinement;
 use codex_model_client::ToolSpec;
 use codex_protocol::{
     EventMsg, FunctionCallOutputBody, FunctionCallOutputContentItem, ViewImageToolCallEvent,
 };
+use codex_session_base::context::{IMAGE_LIMIT, ImageProblem, data_url, data_url_of};
+use codex_session_base::machines::RemotePlace;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -13,9 +16,6 @@ use super::offer::{ToolSetBuilder, ToolSituation};
 use super::places::ToolEnvironments;
 use super::remote_command::sandbox_there;
 use super::tool::{Tool, ToolContext, ToolFailure, ToolResult};
-use codex_gate::Confinement;
-use codex_session_base::context::{IMAGE_LIMIT, ImageProblem, data_url, data_url_of};
-use codex_session_base::machines::RemotePlace;
 
 #[derive(Clone, Debug)]
 pub(crate) struct ViewImageTool(pub ToolEnvironments);

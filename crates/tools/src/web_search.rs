@@ -2,10 +2,10 @@
 
 use codex_model_client::{ModelInfo, ToolSpec, WebSearchFilters, WebSearchToolType};
 use codex_protocol::{SandboxPolicy, WebSearchMode};
+use codex_session_base::config::WebSearch;
 
 use super::offer::{ToolSetBuilder, ToolSituation};
 use super::search_access::SearchAccess;
-use codex_session_base::config::WebSearch;
 
 pub(super) fn offer(situation: &ToolSituation<'_>, builder: &mut ToolSetBuilder) {
     let search = make_spec(

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use codex_engine_host::console::Console;
 use codex_rollout_trace::format::Schema;
 use codex_rollout_trace::{convert_bundle, read_manifest};
 use codex_trace_folder::OpenBundle;
 
 use crate::outcome::TraceOutcome;
 use crate::source::UnpackArguments;
-use codex_engine_host::console::Console;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use codex_engine_host::console::Console;
 use codex_regular_file::OutputFile;
 use codex_rollout_trace::replay_bundle;
 use codex_trace_view::{Divergence, RunComparison, write_diff_page};
@@ -12,7 +13,6 @@ use crate::outcome::TraceOutcome;
 use crate::output::write_output;
 use crate::problems::report_damage;
 use crate::source::{UnpackArguments, open_source};
-use codex_engine_host::console::Console;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

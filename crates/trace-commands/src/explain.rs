@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use codex_engine_host::console::Console;
 use codex_rollout_trace::replay_bundle;
 use codex_trace_view::explain;
 use jiff::Timestamp;
@@ -10,7 +11,6 @@ use jiff::Timestamp;
 use crate::outcome::TraceOutcome;
 use crate::problems::report_damage;
 use crate::source::{UnpackArguments, open_source};
-use codex_engine_host::console::Console;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

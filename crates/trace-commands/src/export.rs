@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use codex_engine_host::console::Console;
 use codex_http::fetch;
 use codex_regular_file::OutputFile;
 use codex_rollout_trace::replay_bundle;
@@ -15,7 +16,6 @@ use crate::outcome::TraceOutcome;
 use crate::output::write_output;
 use crate::problems::{outcome_of, report_damage};
 use crate::source::{UnpackArguments, open_source};
-use codex_engine_host::console::Console;
 
 /// The time limit for sending.
 const SEND_TIME: Duration = Duration::from_secs(60);

@@ -7,6 +7,9 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 use codex_config::schema::TracesFile;
 use codex_config::{Overrides, RequestParams};
+use codex_engine_host::console::Console;
+use codex_engine_host::trace_retention::{deletable, delete, retention};
+use codex_engine_host::wiring;
 use codex_rollout_trace::format::ROOT_VARIABLE;
 use codex_trace_folder::{
     BundleEntry, BundleState, BundleSummary, Pattern, Retention, bundles_at, bundles_in, pack,
@@ -18,9 +21,6 @@ use serde_json::json;
 
 use crate::outcome::TraceOutcome;
 use crate::source::UnpackArguments;
-use codex_engine_host::console::Console;
-use codex_engine_host::trace_retention::{deletable, delete, retention};
-use codex_engine_host::wiring;
 
 /// The matches of a bundle that are listed.
 const LISTED_MATCHES: usize = 20;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use codex_engine_host::console::Console;
 use codex_http::{CallbackReply, CallbackSite, PkceSecrets, StatusCode, listen, parameters, serve};
 use codex_regular_file::OutputFile;
 use codex_rollout_trace::{BundleFollower, Reduction, write_state};
@@ -19,7 +20,6 @@ use tokio::sync::{mpsc, watch};
 
 use crate::outcome::TraceOutcome;
 use crate::problems::{outcome_of, report_all, report_damage};
-use codex_engine_host::console::Console;
 
 /// How often a bundle is looked at.
 const INTERVAL: Duration = Duration::from_millis(200);

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use codex_engine_host::console::Console;
 use codex_trace_view::{Person, Text, redact_bundle};
 
 use crate::outcome::TraceOutcome;
 use crate::source::{UnpackArguments, open_source};
-use codex_engine_host::console::Console;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use codex_engine_host::console::Console;
 use codex_regular_file::OutputFile;
 use codex_rollout_trace::{Strictness, replay_bundle_with, write_state};
 
@@ -11,7 +12,6 @@ use crate::follow::watch_state;
 use crate::outcome::TraceOutcome;
 use crate::problems::{outcome_of, report_all};
 use crate::source::{UnpackArguments, open_source};
-use codex_engine_host::console::Console;
 
 #[derive(Debug, Args)]
 #[command(

@@ -7,6 +7,12 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use codex_config::{Overrides, RequestParams};
 use codex_core::SystemProcesses;
+use codex_engine_host::console::Console;
+use codex_engine_host::engine_files::engine_files;
+use codex_engine_host::resources::EngineResources;
+use codex_engine_host::scripted_model::ScenarioModel;
+use codex_engine_host::session_settings::session_parts;
+use codex_engine_host::{checkpoints, wiring};
 use codex_exec::Launcher;
 use codex_model_client::ModelCatalog;
 use codex_rollout_trace::Recording;
@@ -18,12 +24,6 @@ use codex_trace_replay::{Continuation, LiveTools, Outcome, ReplayOptions, replay
 use crate::outcome::TraceOutcome;
 use crate::scratch_folder::ScratchFolder;
 use crate::source::UnpackArguments;
-use codex_engine_host::console::Console;
-use codex_engine_host::engine_files::engine_files;
-use codex_engine_host::resources::EngineResources;
-use codex_engine_host::scripted_model::ScenarioModel;
-use codex_engine_host::session_settings::session_parts;
-use codex_engine_host::{checkpoints, wiring};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

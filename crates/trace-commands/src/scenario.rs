@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use codex_engine_host::console::Console;
 use codex_regular_file::OutputFile;
 use codex_rollout_trace::Recording;
 use codex_trace_folder::OpenBundle;
@@ -11,7 +12,6 @@ use codex_trace_view::write_scenario;
 use crate::outcome::TraceOutcome;
 use crate::output::write_output;
 use crate::source::UnpackArguments;
-use codex_engine_host::console::Console;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

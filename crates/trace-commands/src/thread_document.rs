@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
+use codex_engine_host::console::Console;
 use codex_protocol::ThreadId;
 use codex_regular_file::OutputFile;
 use codex_rollout_trace::{Reduction, replay_bundle};
@@ -15,7 +16,6 @@ use crate::outcome::TraceOutcome;
 use crate::output::write_output;
 use crate::redact::this_person;
 use crate::source::{UnpackArguments, rollout_of};
-use codex_engine_host::console::Console;
 
 #[derive(Debug, Subcommand)]
 pub enum ThreadCommand {

@@ -2,13 +2,14 @@
 //! after the user has connected them. Owns the list of them and the part of the configuration that
 //! allows or restrains them.
 
-use codex_protocol::mark_members;
 use std::collections::BTreeMap;
 
-use crate::v2::enabled;
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use crate::v2::enabled;
 
 /// Asks for known apps, the connected ones first.
 #[sparse]

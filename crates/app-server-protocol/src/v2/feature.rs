@@ -1,10 +1,10 @@
 //! Feature flags: the list of all of them and switching a few on or off for the life of the
 //! process. Lasting choices are made through the configuration.
 
-use codex_protocol::mark_members;
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! Reports that a user sends to the makers about a thread or about the program.
 
-use codex_protocol::mark_members;
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -1,9 +1,9 @@
 //! Using MCP servers without a turn.
 
-use codex_protocol::mark_members;
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -1,9 +1,9 @@
 //! Projects: groups of threads about the same folders.
 
-use codex_protocol::mark_members;
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

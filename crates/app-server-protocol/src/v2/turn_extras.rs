@@ -1,12 +1,12 @@
 //! Settings of a running turn, and further notifications about turns.
 
 use codex_app_server_protocol_macros::{Experimental, sparse};
+use codex_protocol::{ReasoningEffort, ReasoningSummary, ServiceTier, mark_members};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::v2::{ApprovalsReviewer, FileUpdateChange};
-use codex_protocol::{ReasoningEffort, ReasoningSummary, ServiceTier, mark_members};
 
 /// Payload of `item/fileChange/patchUpdated`: a patch that the model is writing went on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,9 +1,9 @@
 //! Questions that the agent puts to the user through a tool, and the answers.
 
-use codex_protocol::mark_members;
 use std::collections::BTreeMap;
 
 use codex_app_server_protocol_macros::Experimental;
+use codex_protocol::mark_members;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

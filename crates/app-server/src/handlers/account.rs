@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use codex_app_server_protocol::{NoParams, ServerNotification, client_method as method, v2};
 use codex_login::{BrowserLoginError, ExternalTokens, LoginError, RateLimitsError};
+use codex_projection::wire_limits;
 use codex_protocol::{AuthMode, PlanType};
 use uuid::Uuid;
 
@@ -15,7 +16,6 @@ use super::call::{EarlyReply, RequestContext};
 use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::server::AppServer;
-use codex_projection::wire_limits;
 
 pub(super) async fn read(
     RequestContext {

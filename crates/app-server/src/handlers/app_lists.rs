@@ -6,11 +6,11 @@ use std::time::Duration;
 use codex_app_server_protocol::{ServerNotification, v2};
 use codex_apps::{App, accessible_apps, merge, request_directory};
 use codex_mcp_client::CancelElicitations;
+use codex_projection::wire_app;
 
 use crate::failure::Failure;
 use crate::host::AppsAccess;
 use crate::server::AppServer;
-use codex_projection::wire_app;
 
 /// The time limit for both sources.
 const LIMIT: Duration = Duration::from_secs(90);

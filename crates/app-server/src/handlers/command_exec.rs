@@ -17,6 +17,7 @@ use codex_exec::{
     CaptureLimits, CapturedOutput, NetworkLog, RunEnd, RunLimits, RunOutcome, SpawnError,
     StreamSetup, TerminalSize,
 };
+use codex_projection::wire_warning;
 use codex_protocol::SandboxPolicy;
 
 use super::call::{EarlyReply, RequestContext};
@@ -27,7 +28,6 @@ use crate::run_output::RunOutput;
 use crate::runs::{Reservation, Run, RunEnded};
 use crate::server::AppServer;
 use crate::thread::{named_sandbox, requested_sandbox};
-use codex_projection::wire_warning;
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const DEFAULT_OUTPUT_CAP: u64 = 1024 * 1024;

@@ -9,6 +9,7 @@ use codex_config::{
     ConfigEdit, ConfigView, EditError, EditErrorKind, EditOutcome, LayerMetadata, LayerSource,
     LayerView, MergeStrategy,
 };
+use codex_projection::wire_requirements;
 use codex_protocol::AbsolutePathBuf;
 use serde_json::{Value, json};
 
@@ -16,7 +17,6 @@ use super::blocking;
 use super::call::RequestContext;
 use crate::failure::Failure;
 use crate::server::AppServer;
-use codex_projection::wire_requirements;
 
 pub(super) async fn read(
     RequestContext { server, connection }: RequestContext,

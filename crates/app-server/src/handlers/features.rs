@@ -9,6 +9,7 @@ use codex_config::{
     Config, Feature, FeatureSet, FeatureStage, LISTED_BETA_FEATURES, LISTED_FEATURES,
     RequestParams, is_without_effect,
 };
+use codex_projection::dialect::FeatureOrder;
 use codex_protocol::{ModeKind, ReasoningEffort};
 
 use super::call::RequestContext;
@@ -17,7 +18,6 @@ use super::{app_lists, apps};
 use super::{blocking, snapshot};
 use crate::failure::Failure;
 use crate::server::AppServer;
-use codex_projection::dialect::FeatureOrder;
 
 /// All feature switches, including removed ones: those of this program first, or in the order of the catalogue.
 pub(super) async fn list(

@@ -13,14 +13,14 @@ use codex_app_server_protocol::v2::{
     FsRemoveResponse, FsWriteFileParams, FsWriteFileResponse,
 };
 use codex_file_system::{self as files, FileError};
+use codex_projection::dialect::Dialect;
+use codex_projection::gap::{Gap, Template};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::blocking;
 use super::call::{EarlyReply, RequestContext};
 use crate::failure::Failure;
 use crate::request_path::absolute;
-use codex_projection::dialect::Dialect;
-use codex_projection::gap::{Gap, Template};
 
 /// Longer files are refused.
 const READ_LIMIT: u64 = 512 * 1024 * 1024;

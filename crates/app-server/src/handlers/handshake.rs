@@ -5,13 +5,13 @@ use codex_app_server_protocol::v2::{
     MockExperimentalMethodResponse,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
+use codex_projection::wire_warning;
 use codex_protocol::AbsolutePathBuf;
 
 use super::call::{EarlyReply, RequestContext};
 use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
 use crate::host::ClientName;
-use codex_projection::wire_warning;
 
 pub(super) async fn initialize(
     RequestContext { server, connection }: RequestContext,

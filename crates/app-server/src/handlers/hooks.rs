@@ -9,12 +9,12 @@ use codex_app_server_protocol::v2::{
 };
 use codex_core::ClientHook;
 use codex_hooks::{Matcher, OnError};
+use codex_projection::{engine_hook_event, hook_metadata};
 
 use super::call::RequestContext;
 use super::{blocking, engine};
 use crate::failure::Failure;
 use crate::host::Host;
-use codex_projection::{engine_hook_event, hook_metadata};
 
 /// How long a client has to answer, unless it asks for another time, in seconds.
 const TIMEOUT: u64 = 60;

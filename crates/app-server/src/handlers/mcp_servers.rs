@@ -11,6 +11,7 @@ use codex_mcp_client::{
     CancelElicitations, McpAuthorization, McpConnector, McpError, McpLoginError, McpLoginOptions,
     McpServerConfig, RunningMcpServer, StartedMcpLogin,
 };
+use codex_protocol::LOCAL_ENVIRONMENT;
 use codex_protocol::McpStartupStatus;
 use futures::FutureExt as _;
 use futures::future::join_all;
@@ -21,7 +22,6 @@ use super::{blocking, engine, snapshot};
 use crate::failure::Failure;
 use crate::host::McpSettings;
 use crate::server::AppServer;
-use codex_protocol::LOCAL_ENVIRONMENT;
 
 /// The time limit for a server's lists. The reply leaves out servers that exceed it.
 const LISTING_TIMEOUT: Duration = Duration::from_secs(5);

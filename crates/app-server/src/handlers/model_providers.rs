@@ -6,7 +6,6 @@ use codex_app_server_protocol::v2::{
     ModelProviderConfigWriteResponse, ModelProviderDefaultSetParams, ModelProviderListParams,
     ModelProviderListResponse, ModelProviderSummary, ProviderSettings, ProviderSettingsPatch,
 };
-
 use codex_config::is_unconfigured_server;
 use codex_protocol::{Provider, Update};
 use serde_json::{Value, json};

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use codex_app_server_protocol::v2;
 use codex_apps::merge;
+use codex_projection::wire_app_summary;
 
 use super::app_lists;
 use super::apps::access;
 use crate::host::AppsAccess;
 use crate::server::AppServer;
-use codex_projection::wire_app_summary;
 
 /// How long a request waits to learn what apps are, and which are connected.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -7,6 +7,7 @@ use std::time::Duration;
 use codex_app_server_protocol::{ServerNotification, v2};
 use codex_mcp_client::{McpAuthorization, McpLoginOptions, McpServerConfig};
 use codex_plugins::{Marketplace, Plugin, PluginId};
+use codex_projection::wire_auth_policy;
 
 use super::apps::access;
 use super::blocking;
@@ -21,7 +22,6 @@ use crate::failure::Failure;
 use crate::host::{Host, McpSettings};
 use crate::request_path::absolute;
 use crate::server::AppServer;
-use codex_projection::wire_auth_policy;
 
 /// What an installed plugin has that people may need to log in to.
 struct Logins {

@@ -10,12 +10,12 @@ use codex_plugins::{
     Marketplace, MarketplaceError, MarketplacePlugin, Plugin, PluginError, PluginId, PluginStore,
     folders_of_user, marketplace_of, usual_file,
 };
+use codex_projection::{PluginState, wire_marketplace, wire_path, wire_plugin};
 use futures::future::join_all;
 
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::server::AppServer;
-use codex_projection::{PluginState, wire_marketplace, wire_path, wire_plugin};
 
 /// The plugins of this machine at one moment.
 pub(super) struct PluginView {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use codex_app_server_protocol::v2::{self, PluginListMarketplaceKind as Kind};
 use codex_hooks::{HookPlace, HookPlugin, HookStates, PluginHooks};
 use codex_plugins::{Marketplace, MarketplacePlugin, Plugin, PluginError, PluginSource};
+use codex_projection::{wire_hook_event, wire_path, wire_plugin};
 use codex_protocol::{AbsolutePathBuf, SkillScope};
 use codex_skills::SkillRoot;
 
@@ -24,7 +25,6 @@ use crate::failure::Failure;
 use crate::host::Host;
 use crate::request_path::absolute;
 use crate::server::AppServer;
-use codex_projection::{wire_hook_event, wire_path, wire_plugin};
 
 /// Lists plugins; none if the feature is off.
 async fn listed(

@@ -9,6 +9,7 @@ use codex_app_server_protocol::v2::{
     ThreadItem, ThreadSearchOccurrence, ThreadSearchOccurrencesParams,
     ThreadSearchOccurrencesResponse, ThreadSearchTextRange, Turn,
 };
+use codex_projection::id_of;
 use codex_protocol::MessagePhase;
 use codex_rollout::ScannedLine;
 use codex_thread_store::{LineFilter, SearchTerm, TextMatch};
@@ -21,7 +22,6 @@ use super::thread_read::source_of_turns;
 use super::thread_search::{LARGEST_PAGE, PAGE, message_of, term};
 use crate::failure::Failure;
 use crate::thread::stored::turn_pages::turn_cursor;
-use codex_projection::id_of;
 
 /// How many turns are looked through at once.
 const CHUNK: usize = 512;

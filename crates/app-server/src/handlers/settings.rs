@@ -7,6 +7,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_config::RequestParams;
 use codex_config::schema::SandboxMode as ConfigMode;
+use codex_projection::{engine_approval, engine_reviewer, engine_thread_limits};
 use codex_protocol::{ServiceTier, ThreadLimits, Update};
 use serde_json::{Map, Value};
 
@@ -14,7 +15,6 @@ use crate::connection::Connection;
 use crate::failure::Failure;
 use crate::host::{ClientName, RequestedSettings};
 use crate::thread::StoredHistory;
-use codex_projection::{engine_approval, engine_reviewer, engine_thread_limits};
 
 /// The members that all three requests share.
 macro_rules! settings_of {

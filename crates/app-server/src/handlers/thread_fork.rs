@@ -6,6 +6,7 @@ use codex_app_server_protocol::v2::{
     Thread, ThreadForkParams, ThreadStartedNotification, ThreadStatus,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
+use codex_projection::Turns;
 use codex_protocol::{ThreadSettings, TokenUsageInfo};
 
 use super::call::{EarlyReply, RequestContext};
@@ -21,7 +22,6 @@ use crate::thread::show_usage;
 use crate::thread::{
     Actor, GivenPolicy, RequestedPlace, ThreadFacts, ThreadHandle, TurnsShown, stored_thread,
 };
-use codex_projection::Turns;
 
 pub(super) async fn fork(
     RequestContext { server, connection }: RequestContext,

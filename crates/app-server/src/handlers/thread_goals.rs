@@ -7,6 +7,7 @@ use codex_app_server_protocol::v2::{
     ThreadGoal, ThreadGoalClearParams, ThreadGoalClearResponse, ThreadGoalGetParams,
     ThreadGoalGetResponse, ThreadGoalSetParams, ThreadGoalSetResponse, ThreadGoalStatus,
 };
+use codex_projection::{goal_cleared, goal_updated, wire_goal};
 use codex_protocol::{ThreadId, Update};
 use codex_rollout::LineKind;
 use codex_thread_state::{GoalChange, GoalError, GoalStatus};
@@ -21,7 +22,6 @@ use super::{archived, blocking, state_failed, store_loaded, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
 use crate::thread::amend;
-use codex_projection::{goal_cleared, goal_updated, wire_goal};
 
 pub(super) async fn get(
     RequestContext { server, .. }: RequestContext,

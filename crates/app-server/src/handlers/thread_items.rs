@@ -10,6 +10,7 @@ use codex_app_server_protocol::v2::{
     ThreadTurnsItemsListParams, ThreadTurnsItemsListResponse,
 };
 use codex_core::InjectItems;
+use codex_projection::id_of;
 use codex_protocol::ResponseItem;
 
 use super::call::RequestContext;
@@ -18,7 +19,6 @@ use super::thread_read::source_of_turns;
 use super::{blocking, engine, flush, input_thread, store_loaded};
 use crate::failure::Failure;
 use crate::thread::stored::item_pages::{MAX_PAGE_ITEMS, entry, page_of_file};
-use codex_projection::id_of;
 
 pub(super) async fn list(
     RequestContext { server, .. }: RequestContext,

@@ -7,6 +7,7 @@ use codex_app_server_protocol::v2::{
     SortDirection, ThreadListParams, ThreadListResponse, ThreadSortKey, ThreadSourceKind,
     ThreadStatus,
 };
+use codex_projection::wire_read_state;
 use codex_protocol::{SessionSource, SubAgentSource, ThreadId, Update};
 use codex_thread_state::ProjectError;
 use codex_thread_store::{
@@ -19,7 +20,6 @@ use super::stored::{self, default_provider};
 use super::{blocking, state_failed};
 use crate::failure::Failure;
 use crate::server::AppServer;
-use codex_projection::wire_read_state;
 
 /// The default page size.
 const PAGE: u32 = 25;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 use codex_app_server_protocol::ServerNotification;
 use codex_core::{HostTools, StartError, StartedThread, StoredThread};
 use codex_memories::MemoryRun;
+use codex_projection::dialect::StoredForm;
+use codex_projection::{wire_deprecation, wire_warning};
 use codex_protocol::{EventMsg, SessionSource, ThreadId};
 use codex_rollout::PersistedDetail;
 use tokio::sync::oneshot;
@@ -20,8 +22,6 @@ use crate::server::AppServer;
 use crate::thread::{
     Actor, ContinuableTurn, StoredHistory, ThreadFacts, TurnsShown, form_in, read_to_load,
 };
-use codex_projection::dialect::StoredForm;
-use codex_projection::{wire_deprecation, wire_warning};
 
 pub(super) async fn prepare(
     server: &Arc<AppServer>,

@@ -7,6 +7,7 @@ use codex_app_server_protocol::v2::{
     ThreadPinListResponse, ThreadPinRemoveParams, ThreadPinRemoveResponse,
 };
 use codex_core::{AddPin, ListPins, PinError, RemovePin};
+use codex_projection::id_of;
 use serde_json::Value;
 
 use super::call::RequestContext;
@@ -15,7 +16,6 @@ use super::thread_read::turns_of;
 use super::{blocking, engine, flush, input_thread, store_loaded};
 use crate::failure::Failure;
 use crate::server::AppServer;
-use codex_projection::id_of;
 
 pub(super) async fn add(
     RequestContext { server, connection }: RequestContext,

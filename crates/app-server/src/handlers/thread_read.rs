@@ -8,6 +8,8 @@ use codex_app_server_protocol::v2::{
     Thread, ThreadLoadedListParams, ThreadLoadedListResponse, ThreadReadParams, ThreadReadResponse,
     ThreadStatus, Turn,
 };
+use codex_projection::dialect::Dialect;
+use codex_projection::{ItemIds, Turns, wire_read_state};
 use codex_protocol::ThreadId;
 
 use super::call::{EarlyReply, RequestContext};
@@ -16,8 +18,6 @@ use super::{blocking, load, state_failed, thread_id};
 use crate::failure::Failure;
 use crate::server::AppServer;
 use crate::thread::Snapshot;
-use codex_projection::dialect::Dialect;
-use codex_projection::{ItemIds, Turns, wire_read_state};
 
 /// The `threadSource` of agents.
 const AGENT_SOURCE: &str = "subagent";

@@ -7,6 +7,7 @@ use codex_app_server_protocol::v2::{
     ThreadReadStateUpdateResponse,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
+use codex_projection::wire_read_state;
 use codex_protocol::{InvalidThreadId, ThreadId};
 use codex_thread_state::{ReadStateError, UnreadStart};
 use serde_json::json;
@@ -16,7 +17,6 @@ use super::stored::stored_or_live;
 use super::{blocking, state_failed};
 use crate::background_notifier::NotificationSink;
 use crate::failure::Failure;
-use codex_projection::wire_read_state;
 
 pub(super) async fn update(
     RequestContext { server, .. }: RequestContext,

@@ -9,6 +9,7 @@ use codex_app_server_protocol::v2::{
     ThreadSectionUpdateParams, ThreadSectionUpdateResponse,
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
+use codex_projection::wire_section;
 use codex_protocol::Update;
 use codex_thread_state::SectionError;
 
@@ -17,7 +18,6 @@ use super::paging::page;
 use super::stored::stored_or_live;
 use super::{blocking, state_failed, store_loaded, thread_id};
 use crate::failure::Failure;
-use codex_projection::wire_section;
 
 pub(super) async fn list(
     RequestContext { server, .. }: RequestContext,

@@ -5,6 +5,7 @@ use codex_app_server_protocol::v2::{
     ThreadSettingsUpdateParams, ThreadSettingsUpdateResponse, TurnStartParams,
 };
 use codex_core::{SettingsError, UpdateSettings};
+use codex_projection::{engine_thread_limits, with_instructions};
 use codex_protocol::{ServiceTier, ThreadSettingsPatch, Update};
 use futures::FutureExt as _;
 
@@ -13,7 +14,6 @@ use super::loaded_thread;
 use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::thread::{Actor, RequestedPlace};
-use codex_projection::{engine_thread_limits, with_instructions};
 
 pub(super) async fn update(
     RequestContext { server, .. }: RequestContext,

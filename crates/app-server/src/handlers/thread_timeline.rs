@@ -6,6 +6,7 @@ use std::sync::Arc;
 use codex_app_server_protocol::v2::{
     ThreadTimelineEntry, ThreadTimelineListParams, ThreadTimelineListResponse, Turn, TurnStatus,
 };
+use codex_projection::id_of;
 use serde::{Deserialize, Serialize};
 
 use super::call::RequestContext;
@@ -14,7 +15,6 @@ use super::stored_turns::StoredTurns;
 use super::thread_read::source_of_turns;
 use super::{archived, blocking, thread_id};
 use crate::failure::Failure;
-use codex_projection::id_of;
 
 /// The default page size.
 const PAGE: u32 = 25;

@@ -4,12 +4,12 @@ use codex_app_server_protocol::v2::{
     TurnSettingsUpdateParams, TurnSettingsUpdateResponse, TurnSettingsUpdateStatus,
 };
 use codex_core::{TurnPlace, TurnSettingsPatch};
+use codex_projection::engine_reviewer;
 
 use super::call::RequestContext;
 use super::engine;
 use crate::failure::Failure;
 use crate::thread::{RequestedPlace, check_environments};
-use codex_projection::engine_reviewer;
 
 pub(super) async fn update(
     RequestContext { server, .. }: RequestContext,

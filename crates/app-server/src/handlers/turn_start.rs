@@ -4,6 +4,7 @@ use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{
     TurnStartParams, TurnStartResponse, TurnToolOutput, UserInput,
 };
+use codex_projection::with_instructions;
 use codex_protocol::{FunctionCallOutputBody, FunctionCallOutputContentItem, ThreadSettings};
 use futures::FutureExt as _;
 use serde_json::json;
@@ -14,7 +15,6 @@ use crate::connection::Responder;
 use crate::failure::Failure;
 use crate::first_turns::FirstTurn;
 use crate::thread::{Actor, accepted_turn};
-use codex_projection::with_instructions;
 
 /// The longest input text, in characters.
 const TEXT_LIMIT: usize = 1 << 20;

@@ -3,6 +3,7 @@
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::{TurnSteerParams, TurnSteerResponse};
 use codex_core::{Steer, SteerError, TaskKind, TurnInput};
+use codex_projection::{engine_input, turn_error};
 use codex_protocol::{CodexErrorInfo, NonSteerableTurnKind};
 use futures::FutureExt as _;
 use serde_json::json;
@@ -12,7 +13,6 @@ use super::input_thread;
 use super::turn_start::{check_input, check_not_empty};
 use crate::failure::Failure;
 use crate::thread::Actor;
-use codex_projection::{engine_input, turn_error};
 
 pub(super) async fn steer(
     RequestContext { server, .. }: RequestContext,

@@ -15,6 +15,8 @@ use codex_protocol::Release;
 use codex_skills::{SkillLibrary, SkillToggle};
 use codex_test_support::PseudoRandom;
 use codex_thread_store::ThreadStore;
+use codex_transport::Limits;
+use codex_transport::Lines;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -24,8 +26,6 @@ use crate::host::{
     ClientName, Extensions, FeedbackSupport, HostError, Identity, PreparedThread,
     RequestedSettings, StartupSettings, Stores, ThreadEngines, UserPlaces,
 };
-use codex_transport::Limits;
-use codex_transport::Lines;
 
 const LINES: u32 = 100_000;
 

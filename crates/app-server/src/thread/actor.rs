@@ -10,6 +10,7 @@ use codex_app_server_protocol::v2::{
 use codex_app_server_protocol::{ServerNotification, ServerRequest, client_method as method};
 use codex_core::{EventReceiver, SpawnedAgent, ThreadManager};
 use codex_environments::ConnectionChange;
+use codex_projection::{ClientQuestion, Fold, Notifications, preview_of_message};
 use codex_protocol::{Event, EventMsg, McpStartupStatus, ThreadSettings};
 use jiff::Timestamp;
 use tokio::sync::{broadcast, mpsc};
@@ -24,7 +25,6 @@ use super::{ContinuableTurn, QueuedCall, ThreadFacts, ThreadHandle};
 use crate::connection::{Connection, ConnectionId, Responder};
 use crate::first_turns::FirstTurn;
 use crate::server::AppServer;
-use codex_projection::{ClientQuestion, Fold, Notifications, preview_of_message};
 
 /// The startup status of MCP servers, by name.
 pub(crate) type McpServers = HashMap<String, McpStartupStatus>;

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::{ThreadStatus, ThreadStatusChangedNotification};
 use codex_core::{SpawnedAgent, StartedThread};
+use codex_projection::preview_of_message;
 use codex_protocol::EventMsg;
 use futures::future::BoxFuture;
 
 use super::actor::Actor;
 use super::facts::ThreadFacts;
 use crate::connection::Connection;
-use codex_projection::preview_of_message;
 
 impl Actor {
     /// Loads the agents that were started before the next event of the engine.

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use codex_app_server_protocol::v2::TurnStartParams;
 use codex_core::{NewTurn, StartTurn, ToolOutput, TurnInput};
+use codex_projection::{engine_input, engine_limits};
 
 use super::{Actor, RequestedPlace};
 use crate::failure::Failure;
-use codex_projection::{engine_input, engine_limits};
 
 impl Actor {
     /// Starts a turn, or adds the input to the running one. Returns the id of that turn.

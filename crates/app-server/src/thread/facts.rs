@@ -9,6 +9,7 @@ use codex_app_server_protocol::v2::{
     ThreadResumeResponse, ThreadStartResponse, ThreadStatus,
 };
 use codex_core::SessionConfig;
+use codex_projection::{Turns, environments, wire_settings, wire_source};
 use codex_protocol::{
     SessionConfiguredEvent, SessionSource, SubAgentSource, ThreadId, ThreadSettings,
 };
@@ -17,7 +18,6 @@ use serde_json::{Map, Value};
 
 use super::StoredHistory;
 use super::workplace::NamedPlace;
-use codex_projection::{Turns, environments, wire_settings, wire_source};
 
 /// The facts about a loaded thread.
 #[derive(Clone, Debug)]

@@ -3,12 +3,12 @@
 //! It is added after each call of a tool, when a turn fails and when it ends, and before the goal changes: a goal that is
 //! set in the middle of a turn is charged from then on.
 
+use codex_projection::{goal_updated, wire_goal};
 use codex_protocol::{EventMsg, TokenUsageInfo};
 use codex_thread_state::{Goal, GoalStatus};
 use jiff::Timestamp;
 
 use super::actor::Actor;
-use codex_projection::{goal_updated, wire_goal};
 
 /// After this number of successive goal turns without a tool call the goal is paused.
 const IDLE_TURNS: u32 = 5;

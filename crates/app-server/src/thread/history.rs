@@ -5,6 +5,8 @@ use std::path::Path;
 use std::thread;
 
 use codex_core::StoredThread;
+use codex_projection::dialect::StoredForm;
+use codex_projection::{Fold, ItemIds, PackTurns, Turns};
 use codex_protocol::{
     RawRolloutLine, ReasoningEffort, RolloutItem, SessionMeta, ThreadLimits, ThreadSettings,
     TokenCountEvent, TokenUsageInfo,
@@ -17,8 +19,6 @@ use serde::Deserialize;
 use super::outline::builder::OutlineBuilder;
 use super::outline::kept::{Outlines, ShownTurns};
 use super::stored_lines::{makes_turns, milliseconds, objective, preview};
-use codex_projection::dialect::StoredForm;
-use codex_projection::{Fold, ItemIds, PackTurns, Turns};
 
 /// A stored thread.
 #[derive(Debug)]

@@ -4,12 +4,12 @@
 //! now.
 
 use codex_app_server_protocol::ServerNotification;
+use codex_projection::Change;
+use codex_projection::dialect::Dialect;
 
 use super::actor::Actor;
 use super::subscribers::Subscriber;
 use crate::encoded_forms::EncodedForms;
-use codex_projection::Change;
-use codex_projection::dialect::Dialect;
 
 impl Actor {
     /// Notifies the subscribers.

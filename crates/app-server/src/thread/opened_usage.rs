@@ -2,11 +2,11 @@
 
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::ThreadTokenUsageUpdatedNotification;
+use codex_projection::wire_usage;
 use codex_protocol::TokenUsageInfo;
 
 use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
-use codex_projection::wire_usage;
 
 /// Sends the token usage of the last turn, if the client expects it.
 pub(crate) fn show_usage(

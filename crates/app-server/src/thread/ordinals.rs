@@ -6,9 +6,8 @@
 use std::collections::HashMap;
 
 use codex_app_server_protocol::v2::TimedItem;
-use codex_rollout::ScannedLine;
-
 use codex_projection::{Consumer, ItemEnd, id_of};
+use codex_rollout::ScannedLine;
 
 /// Counts the lines of a file.
 #[derive(Debug, Default)]

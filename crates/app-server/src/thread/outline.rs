@@ -11,13 +11,13 @@ use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 
 use codex_core::NeededLines;
+use codex_projection::dialect::StoredForm;
+use codex_projection::{ByteRanges, FilePart, Fold, ItemIds, TurnRanges, Turns};
 use codex_protocol::{AgentMessageEvent, EventMsg, RolloutItem, UserMessageEvent};
 use codex_rollout::{LineSelection, MessageImages, RolloutChain, ScannedLine, scan_segment};
 
 use super::ordinals::{LineOrdinals, TurnOrdinals};
 use super::stored_lines::{makes_turns, milliseconds, objective, preview};
-use codex_projection::dialect::StoredForm;
-use codex_projection::{ByteRanges, FilePart, Fold, ItemIds, TurnRanges, Turns};
 
 pub(super) mod builder;
 mod folder;

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::rpc::RequestId;
 use codex_app_server_protocol::v2::{ServerRequestResolvedNotification, WarningNotification};
+use codex_projection::dialect::Dialect;
+use codex_projection::{self, QuestionContext};
 use codex_protocol::EventMsg;
 
 use super::actor::{Actor, OpenQuestion};
 use crate::connection::{Connection, ConnectionId};
-use codex_projection::dialect::Dialect;
-use codex_projection::{self, QuestionContext};
 
 impl OpenQuestion {
     fn ask(&mut self, number: i64, subscriber: &Connection, dialect: Dialect) {

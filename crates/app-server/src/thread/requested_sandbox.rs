@@ -5,6 +5,7 @@ use std::path::Path;
 use codex_app_server_protocol::v2::SandboxPolicy;
 use codex_config::RequestParams;
 use codex_config::schema::SandboxMode;
+use codex_projection::engine_sandbox;
 use codex_protocol::ActivePermissions;
 use serde_json::json;
 
@@ -12,7 +13,6 @@ use super::workplace::each_once;
 use crate::failure::Failure;
 use crate::request_path::absolute;
 use crate::server::AppServer;
-use codex_projection::engine_sandbox;
 
 /// The sandbox policy of permissions with a name.
 pub(crate) struct NamedSandbox {

@@ -5,15 +5,15 @@ use codex_app_server_protocol::v2::{
     self, ApprovalsReviewer, ThreadSettingsUpdatedNotification, TurnStartParams,
 };
 use codex_config::ConfigWarning;
+use codex_projection::{
+    engine_approval, engine_reviewer, is_shown_of, wire_settings, wire_warning,
+    without_folders_elsewhere, without_read_limits,
+};
 use codex_protocol::{ThreadSettingsPatch, Update};
 
 use super::requested_sandbox::{named_sandbox, requested_sandbox};
 use super::{Actor, RequestedPlace};
 use crate::failure::Failure;
-use codex_projection::{
-    engine_approval, engine_reviewer, is_shown_of, wire_settings, wire_warning,
-    without_folders_elsewhere, without_read_limits,
-};
 
 /// The limit on plugins that a thread has switched off.
 const MAX_DISABLED_PLUGINS: usize = 1000;

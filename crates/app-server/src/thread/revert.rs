@@ -9,6 +9,7 @@ use codex_app_server_protocol::v2::{
 };
 use codex_app_server_protocol::{ServerNotification, client_method as method};
 use codex_core::UpdateSettings;
+use codex_projection::wire_read_state;
 use codex_protocol::{
     EventMsg, Op, RolloutItem, ServiceTier, ThreadSettingsPatch, TokenUsageInfo, Update,
 };
@@ -22,7 +23,6 @@ use super::stored::record::add_metadata;
 use crate::blocking::blocking;
 use crate::connection::Responder;
 use crate::failure::Failure;
-use codex_projection::wire_read_state;
 
 impl Actor {
     /// Removes a turn and all later ones from the history. Changed files are kept. A running turn is interrupted first.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use codex_app_server_protocol::client_method as method;
 use codex_app_server_protocol::v2::ThreadRollbackResponse;
 use codex_core::{OperationError, OperationResult, RollBack};
+use codex_projection::dialect::StoredForm;
 use codex_protocol::TokenUsageInfo;
 use tokio::sync::oneshot;
 
@@ -18,7 +19,6 @@ use super::stored::record::add_metadata;
 use crate::blocking::blocking;
 use crate::connection::Responder;
 use crate::failure::Failure;
-use codex_projection::dialect::StoredForm;
 
 impl Actor {
     pub(crate) async fn roll_back(

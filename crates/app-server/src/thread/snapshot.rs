@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::Thread;
+use codex_projection::RunningTurn;
 use futures::FutureExt as _;
 use serde_json::{Map, Value};
 
 use super::{Actor, McpServers, ThreadHandle};
-use codex_projection::RunningTurn;
 
 /// The state of a loaded thread. All earlier turns can be read from its file.
 #[derive(Debug)]

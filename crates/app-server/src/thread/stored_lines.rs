@@ -1,11 +1,10 @@
 //! What lines of stored threads mean for their turns.
 
+use codex_projection::preview_of_message;
 use codex_protocol::{EventMsg, RawRolloutLine, RolloutItem, TurnItem};
 use codex_rollout::ScannedLine;
 use codex_thread_store::{GOAL_UPDATED, preview_of};
 use serde::Deserialize;
-
-use codex_projection::preview_of_message;
 
 /// The preview, if the line is a message of the user.
 pub(super) fn preview(item: &RolloutItem) -> Option<String> {

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::{Entry, Values};
 use std::sync::Arc;
 
-use crate::connection::{Connection, ConnectionId};
 use codex_projection::dialect::Dialect;
+
+use crate::connection::{Connection, ConnectionId};
 
 /// The clients of a thread. From the begin of a turn to its end each of them is spoken to in one dialect, so that each
 /// item that begins for a client ends for it, in the same form. This holds for clients that leave and come back too.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use codex_app_server_protocol::ServerNotification;
 use codex_app_server_protocol::v2::ThreadReadStateChangedNotification;
 use codex_core::{NewTurn, StartTurn, TurnInput};
+use codex_projection::{goal_cleared, goal_updated, wire_goal, wire_read_state};
 use codex_protocol::ModeKind;
 use codex_thread_state::{Goal, GoalStatus, ThreadState};
 
@@ -13,7 +14,6 @@ use super::actor::Actor;
 use super::goal_prompt;
 use crate::background_notifier::NotificationSink;
 use crate::connection::Connection;
-use codex_projection::{goal_cleared, goal_updated, wire_goal, wire_read_state};
 
 impl Actor {
     pub(super) fn state(&self) -> &Arc<ThreadState> {

@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 
-use crate::support::{Folder, patch, tree, with_local_errors};
 use codex_apply_patch::{ProgramOutput, run_program};
+
+use crate::support::{Folder, patch, tree, with_local_errors};
 
 const HEADER_HELP: &str = "is not a valid hunk header. Valid hunk headers: '*** Add File: {path}', \
                            '*** Delete File: {path}', '*** Update File: {path}'";

@@ -4,8 +4,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::support::{Folder, tree, with_local_errors};
 use codex_apply_patch::{ChangeKind, PatchChange, apply};
+
+use crate::support::{Folder, tree, with_local_errors};
 
 fn shown(folder: &Folder, body: &str) -> Vec<PatchChange> {
     folder.verify(body).expect("a plan").changes().to_vec()

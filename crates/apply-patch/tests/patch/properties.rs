@@ -1,7 +1,8 @@
 //! Properties: a patch made from an edit produces the edited file, and a patch that fails changes no file.
 
-use crate::support::{Folder, patch};
 use proptest::prelude::*;
+
+use crate::support::{Folder, patch};
 
 /// Few distinct lines, so that blocks repeat and wrong matches are possible.
 fn line() -> impl Strategy<Value = String> {

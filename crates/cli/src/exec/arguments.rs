@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgGroup, Args, Subcommand};
 use codex_client_commands::{ExecOptions, StoredThread, ThreadChoice};
+use codex_engine_host::environment;
 use serde_json::{Value, json};
 
 use crate::global_flags::{GlobalFlags, SandboxFlag, UiFlags, add_writable_folders};
@@ -13,7 +14,6 @@ use crate::profile;
 use crate::remote_flags::RemoteFlags;
 use crate::settings_flags::SettingsFlags;
 use crate::terminal::{Colours, screen};
-use codex_engine_host::environment;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -7,11 +7,10 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use clap::{Args, Subcommand};
 use codex_client::Client;
-use codex_plugins::MarketplaceSource;
-use serde_json::{Value, json};
-
 use codex_config::Overrides;
 use codex_engine_host::console::Console;
+use codex_plugins::MarketplaceSource;
+use serde_json::{Value, json};
 
 use crate::server::{ServerChoice, call};
 

@@ -6,11 +6,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use codex_protocol::normalize_path;
 use tempfile::NamedTempFile;
 
 use super::error::EditError;
-use codex_protocol::normalize_path;
-
 use crate::read::read_bounded;
 
 /// Limit on consecutive links.

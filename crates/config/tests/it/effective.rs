@@ -1,9 +1,10 @@
 //! The effective configuration: profiles, defaults, limits, features.
 
-use crate::environment::TestEnvironment;
 use codex_config::Feature;
 use codex_config::schema::SandboxMode;
 use codex_protocol::{AskForApproval, Personality, SandboxPolicy, ServiceTier, WebSearchMode};
+
+use crate::environment::TestEnvironment;
 
 fn sandbox(environment: &TestEnvironment) -> &'static str {
     match environment.config().policy.sandbox_policy {

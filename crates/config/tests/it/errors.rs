@@ -1,8 +1,9 @@
 //! Errors name the file, the place in it and the setting; unknown keys are only warned of.
 
-use crate::environment::TestEnvironment;
 use codex_config::{Config, ConfigWarning, Feature, TextPosition};
 use codex_sandbox::LimitedCommands;
+
+use crate::environment::TestEnvironment;
 
 #[track_caller]
 fn check(text: &str, expected: &str) {

@@ -1,7 +1,8 @@
 //! Layers: their order, what projects may do, and trust.
 
-use crate::environment::TestEnvironment;
 use codex_config::{KeyPath, LayerSource, TrustLevel, trust_key_path};
+
+use crate::environment::TestEnvironment;
 
 const TRUSTED_FILE: (&str, &str) = (
     "home/config.toml",

@@ -1,8 +1,9 @@
 //! The settings as clients see them.
 
-use crate::environment::TestEnvironment;
 use codex_config::LayerSource;
 use serde_json::json;
+
+use crate::environment::TestEnvironment;
 
 #[test]
 fn every_known_key_is_shown() {

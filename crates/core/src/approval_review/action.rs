@@ -1,13 +1,12 @@
 //! An action as data: whole for the reviewer, short for clients.
 
-use codex_protocol::{EDITOR_TERMINAL, FileChange};
-use serde_json::{Value, json};
-
 use codex_gate::{
     CommandEffect, Effect, McpEffect, PatchEffect, PermissionsRequest, SandboxPermissions,
 };
+use codex_protocol::{EDITOR_TERMINAL, FileChange};
 use codex_session_base::gate::ReviewSubject;
 use codex_session_base::turn_settings::TurnSettings;
+use serde_json::{Value, json};
 
 /// What a reviewer decides about.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,9 +9,8 @@ use codex_model_client::{Prompt, PromptItem};
 use codex_protocol::{
     ContentItem, FunctionCallOutputBody, FunctionCallOutputContentItem, ResponseItem,
 };
-use serde_json::Value;
-
 use codex_session_base::history::EntryKind;
+use serde_json::Value;
 
 /// Limits in bytes, at four bytes per token.
 const MESSAGES: usize = 10_000 * 4;

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_protocol::{EventMsg, UserInput};
-use parking_lot::Mutex;
-use tokio_util::sync::DropGuard;
-
-use super::verdict;
 use codex_session_base::events::EventReceiver;
 use codex_session_base::history::developer_message;
 use codex_session_base::input::TurnInput;
 use codex_session_base::thread::{AgentThread, NewTurn};
 use codex_session_base::turn_settings::TurnSettings;
+use parking_lot::Mutex;
+use tokio_util::sync::DropGuard;
+
+use super::verdict;
 
 /// After so many questions a new reviewer is started, so that its conversation stays short.
 const MAX_QUESTIONS: u32 = 20;

@@ -1,11 +1,10 @@
 //! The answer of a reviewer: its form, and what it decides.
 
 use codex_protocol::{GuardianAssessmentStatus, GuardianRiskLevel, GuardianUserAuthorization};
+use codex_session_base::gate::Assessment;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-
-use codex_session_base::gate::Assessment;
 
 /// Actions with this score or a higher one are denied.
 const DENIED_FROM: u8 = 80;

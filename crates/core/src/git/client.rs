@@ -8,10 +8,9 @@ use std::time::Duration;
 use codex_exec::{ExitStatus, Launch, OutputStream, StreamSetup};
 use codex_git::safe_command;
 use codex_sandbox::LaunchPlan;
-use futures::StreamExt;
-
 use codex_session_base::ports::{Clock, Processes};
 use codex_session_base::session_context::SessionContext;
+use futures::StreamExt;
 
 /// The time limit of a command.
 const WAIT_LIMIT: Duration = Duration::from_secs(20);

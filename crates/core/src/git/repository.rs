@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use codex_protocol::GitInfo;
+use codex_session_base::session_context::SessionContext;
 
 use super::client::Git;
-use codex_session_base::session_context::SessionContext;
 
 /// How long the first line may wait for the facts.
 const WAIT_LIMIT: Duration = Duration::from_secs(5);

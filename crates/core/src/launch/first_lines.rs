@@ -5,13 +5,13 @@ use codex_protocol::{
     SessionMeta, SessionSource, SubAgentSource, ThreadId,
 };
 use codex_rollout::{LineKind, is_persisted};
-
-use crate::git;
-use crate::thread_origin::RolloutFile;
 use codex_session_base::config::SessionConfig;
 use codex_session_base::events::Emitter;
 use codex_session_base::session_context::SessionContext;
 use codex_session_base::stored_thread::{StoredLines, StoredThread};
+
+use crate::git;
+use crate::thread_origin::RolloutFile;
 
 /// How a thread is stored whose agents have paths.
 const TEAM_VERSION: &str = "v2";

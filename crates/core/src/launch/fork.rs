@@ -1,7 +1,6 @@
 //! Cutting the lines of a thread for a fork.
 
 use codex_protocol::{EventMsg, ResponseItem, RolloutItem};
-
 use codex_session_base::history::is_contextual;
 
 /// How much of a thread a fork takes along.

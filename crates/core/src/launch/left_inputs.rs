@@ -10,12 +10,11 @@ use codex_rollout::{
     LineKind, RolloutLog, RolloutPath, RolloutWriter, SESSIONS, ScannedLine, WriteClaim, find,
     find_archived, scan,
 };
-use jiff::Timestamp;
-
 use codex_session_base::context;
 use codex_session_base::events::stored_user_message;
 use codex_session_base::input::{LeftInput, SavedContent, TurnInput, left_inputs};
 use codex_session_base::ports::{Clock, Ids, RandomIds};
+use jiff::Timestamp;
 
 /// What the file of a thread says about an input.
 #[derive(Debug, Default)]

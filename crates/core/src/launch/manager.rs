@@ -4,6 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use codex_protocol::{Op, ResponseItem, RolloutItem, ThreadId};
+use codex_session_base::config::SessionConfig;
+use codex_session_base::history::UnfinishedLines;
+use codex_session_base::ports::Observers;
+use codex_session_base::stored_thread::{StoredLines, StoredThread};
 
 use super::first_lines::inherit;
 use super::fork::{ForkAt, cut};
@@ -11,10 +15,6 @@ use super::started::{StartError, StartedThread};
 use super::threads::{Ports, Threads};
 use crate::session::Thread;
 use crate::thread_origin::ThreadOrigin;
-use codex_session_base::config::SessionConfig;
-use codex_session_base::history::UnfinishedLines;
-use codex_session_base::ports::Observers;
-use codex_session_base::stored_thread::{StoredLines, StoredThread};
 
 /// All threads of the process.
 #[derive(Debug)]

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use codex_protocol::{ThreadId, UserMessageEvent};
 use codex_rollout::{LockError, RolloutLoadError};
-use tokio::sync::mpsc;
-
-use crate::session::Thread;
 use codex_session_base::config::SessionConfig;
 use codex_session_base::events::EventReceiver;
 use codex_session_base::history::UnfinishedTurn;
+use tokio::sync::mpsc;
+
+use crate::session::Thread;
 
 /// A thread that was just started.
 #[derive(Debug)]

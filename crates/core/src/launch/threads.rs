@@ -15,15 +15,6 @@ use codex_protocol::{
 use codex_rollout::{
     LineKind, LockError, RolloutLog, RolloutPath, RolloutWriter, ThreadLocks, WriteClaim,
 };
-use parking_lot::Mutex;
-use tokio::sync::{mpsc, watch};
-use tracing::Instrument;
-
-use super::agent_launcher::{MAX_WAITING_AGENTS, SessionLauncher};
-use super::first_lines::{initial_messages, is_paginated, write_start};
-use super::started::{SpawnedAgent, StartError, StartedThread};
-use crate::session::{CallQueue, SessionActor, SessionParts, Thread, TurnBase};
-use crate::thread_origin::{RolloutFile, ThreadOrigin};
 use codex_session_base::agents::{AgentTree, ResumedAgent};
 use codex_session_base::budget::{StoredThreadUse, ThreadBudget};
 use codex_session_base::config::SessionConfig;
@@ -39,6 +30,15 @@ use codex_session_base::timeout_pauses::TimeoutPauses;
 use codex_session_base::turn_settings::Instructions;
 use codex_session_base::{context, gate};
 use codex_tools::{SearchAccess, TerminalRegistry, ToolRequests, ToolServices};
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, watch};
+use tracing::Instrument;
+
+use super::agent_launcher::{MAX_WAITING_AGENTS, SessionLauncher};
+use super::first_lines::{initial_messages, is_paginated, write_start};
+use super::started::{SpawnedAgent, StartError, StartedThread};
+use crate::session::{CallQueue, SessionActor, SessionParts, Thread, TurnBase};
+use crate::thread_origin::{RolloutFile, ThreadOrigin};
 
 /// How many calls may wait.
 const MAX_QUEUED_CALLS: usize = 512;

@@ -16,12 +16,12 @@ use codex_protocol::{
     ExitedReviewModeEvent, ResponseItem, ReviewOutput, ReviewRequest, ReviewTarget, TurnItem,
     UserInput,
 };
+use codex_session_base::history::{Conversation, user_message};
+use codex_session_base::thread::OperationReply;
 use futures::FutureExt;
 
 use crate::git::Git;
 use crate::turn::{self, CompletedTurn, RunningTurn, TurnError, TurnScope};
-use codex_session_base::history::{Conversation, user_message};
-use codex_session_base::thread::OperationReply;
 
 pub use findings::{review_hint, review_text};
 

@@ -3,20 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use codex_gate::ApprovalStore;
 use codex_hooks::EventInput;
 use codex_protocol::{
     CodexErrorInfo, ErrorEvent, EventMsg, ThreadSettings, TurnAbortReason, WarningEvent,
 };
-use tokio::sync::watch;
-
-use super::call::{CallReceiver, WeakCallQueue};
-use super::open_questions::OpenQuestions;
-use super::realtime_state::RealtimeState;
-use super::review_state::ReviewState;
-use super::state::{QueuedTurn, SessionState};
-use super::turn_base::{ToolCache, TurnBase};
-use crate::thread_origin::AgentLauncher;
-use codex_gate::ApprovalStore;
 use codex_session_base::agents::{AgentTree, ChildAgents, ResumedAgent, is_agent};
 use codex_session_base::config::McpServer;
 use codex_session_base::events::Emitter;
@@ -26,6 +17,15 @@ use codex_session_base::input::{HiddenItem, LateInput};
 use codex_session_base::ports::SessionInput;
 use codex_session_base::session_context::{SessionBeginning, SessionContext};
 use codex_session_base::thread::SampleRequest;
+use tokio::sync::watch;
+
+use super::call::{CallReceiver, WeakCallQueue};
+use super::open_questions::OpenQuestions;
+use super::realtime_state::RealtimeState;
+use super::review_state::ReviewState;
+use super::state::{QueuedTurn, SessionState};
+use super::turn_base::{ToolCache, TurnBase};
+use crate::thread_origin::AgentLauncher;
 
 /// How many turns may wait, and how many questions to the model.
 pub(super) const MAX_WAITING: usize = 512;

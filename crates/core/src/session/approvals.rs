@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 
 use codex_exec_policy::{Decision as RuleDecision, KEEPS_SANDBOX, append_prefix_rule};
+use codex_gate::{ApprovalRequest, CommandEffect, Effect, GateDecision, Permit, QuestionTexts};
 use codex_protocol::{
     AbsolutePathBuf, ApplyPatchApprovalRequestEvent, EventMsg, ExecApprovalRequestEvent,
     ExecPolicyAmendment, FileChange, FileSystemPermissions, ParsedCommand, PermissionGrantScope,
     PermissionProfile, RequestPermissionProfile, RequestPermissionsEvent,
     RequestPermissionsResponse, ReviewDecision,
 };
-
-use super::actor::SessionActor;
-use super::call::ThreadCall;
-use super::elicitation;
-use super::open_questions::{PendingApproval, PendingGrant, WaitingConnection};
-use codex_gate::{ApprovalRequest, CommandEffect, Effect, GateDecision, Permit, QuestionTexts};
 use codex_session_base::gate::{self, EffectCall, GateRequest};
 use codex_session_base::history::developer_message;
 use codex_session_base::input::Input;
 use codex_session_base::questions::QuestionKey;
 use codex_session_base::turn_settings::TurnSettings;
+
+use super::actor::SessionActor;
+use super::call::ThreadCall;
+use super::elicitation;
+use super::open_questions::{PendingApproval, PendingGrant, WaitingConnection};
 
 impl ThreadCall for GateRequest {
     type Reply = ();

@@ -4,13 +4,13 @@
 //! queue and run one after another in the task of the session. A caller learns that the session has ended instead of a
 //! reply; a caller that stops waiting takes nothing back.
 
+use codex_session_base::ports::SessionInput;
+use codex_session_base::requests::Requests;
+use codex_session_base::thread::ThreadClosed;
 use futures::future::BoxFuture;
 use tokio::sync::{mpsc, oneshot};
 
 use super::actor::SessionActor;
-use codex_session_base::ports::SessionInput;
-use codex_session_base::requests::Requests;
-use codex_session_base::thread::ThreadClosed;
 
 /// What is asked of a session. It sees all of the session, and nothing else happens in it meanwhile.
 ///

@@ -1,13 +1,13 @@
 //! Compacting the history on demand.
 
 use codex_protocol::Op;
+use codex_session_base::thread::{OperationReply, OperationResult, TaskKind};
 use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::state::TurnOverrides;
 use crate::turn::run_compaction;
-use codex_session_base::thread::{OperationReply, OperationResult, TaskKind};
 
 /// Compacts the history as a task of its own. A running task is replaced.
 #[derive(Debug)]

@@ -1,9 +1,9 @@
 //! Emits the configuration of a session.
 
 use codex_protocol::{EventMsg, SessionConfiguredEvent, ThreadId};
+use codex_session_base::config::closed_network;
 
 use super::actor::SessionActor;
-use codex_session_base::config::closed_network;
 
 impl SessionActor {
     /// The first event of a session.

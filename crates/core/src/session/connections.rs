@@ -4,10 +4,10 @@ use codex_exec::HostAnswer;
 use codex_exec_policy::{NetworkDecision, NetworkRule, append_network_rule};
 use codex_host_policy::{AskReason, Host};
 use codex_protocol::{NetworkPolicyAmendment, NetworkPolicyRuleAction, ReviewDecision};
+use codex_session_base::gate::ConnectionRequest;
 
 use super::actor::SessionActor;
 use super::open_questions::{PendingConnection, WaitingConnection};
-use codex_session_base::gate::ConnectionRequest;
 
 impl SessionActor {
     /// Decides about a connection, or asks a person. What was decided for the session also holds for commands of turns that have

@@ -1,11 +1,12 @@
 //! What the context of the thread is made of, while a turn runs and while none does.
 
+use codex_session_base::history::{ContextSnapshot, Conversation};
+use codex_session_base::thread::ThreadClosed;
+
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::state::TurnOverrides;
 use crate::turn::TurnScope;
-use codex_session_base::history::{ContextSnapshot, Conversation};
-use codex_session_base::thread::ThreadClosed;
 
 /// Replies what the context of the model is made of: while a turn runs, as of its last request.
 #[derive(Debug)]

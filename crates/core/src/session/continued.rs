@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use codex_protocol::{ThreadSettings, ThreadSettingsPatch, TurnContext, Update};
+use codex_session_base::ports::SessionInput;
+use codex_session_base::thread::{SettingsError, StartTurnError, TaskKind};
 use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::state::TurnOverrides;
 use crate::turn::{TurnScope, run_continued};
-use codex_session_base::ports::SessionInput;
-use codex_session_base::thread::{SettingsError, StartTurnError, TaskKind};
 
 /// Continues the turn that had not ended when the process of the thread did. Replies before it goes on.
 #[derive(Debug)]

@@ -2,21 +2,21 @@
 //! elicitations for the client, whose texts have escapes for what would not show.
 
 use codex_gate::ToolApproval;
+use codex_gate::{ApprovalKey, McpEffect};
 use codex_mcp_client::ElicitationReply;
 use codex_protocol::{
     AskForApproval, ElicitationAction, ElicitationRequest, ElicitationRequestEvent, EventMsg,
     RequestId, ResolveElicitation,
 };
+use codex_session_base::gate::Denied;
+use codex_session_base::mcp::Elicitation;
+use codex_session_base::questions::{QuestionAnswer, QuestionKey};
 use codex_visible_text::{visible_line, visible_lines};
 use serde_json::{Map, Value, json};
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::elicitation_texts::{visible_question, visible_value};
-use codex_gate::{ApprovalKey, McpEffect};
-use codex_session_base::gate::Denied;
-use codex_session_base::mcp::Elicitation;
-use codex_session_base::questions::{QuestionAnswer, QuestionKey};
 
 impl ThreadCall for Elicitation {
     type Reply = ();

@@ -8,7 +8,12 @@ use codex_protocol::{
     ThreadSettings,
 };
 use codex_rollout::{ClaimError, RolloutWriteError};
+use codex_session_base::events::Emitter;
 use codex_session_base::mcp::McpServerUnavailable;
+use codex_session_base::mcp::{McpServers, RequiredServersFailed};
+use codex_session_base::ports::Ids;
+use codex_session_base::thread::{AgentSession, NewTurn, SessionEnd, StartTurnError, ThreadClosed};
+use codex_session_base::timeout_pauses::TimeoutPauses;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::{oneshot, watch};
@@ -17,11 +22,6 @@ use super::call::{CallQueue, CallReply, ThreadCall};
 use super::operations::Submit;
 use super::start_turn::StartTurn;
 use super::team::TakeMail;
-use codex_session_base::events::Emitter;
-use codex_session_base::mcp::{McpServers, RequiredServersFailed};
-use codex_session_base::ports::Ids;
-use codex_session_base::thread::{AgentSession, NewTurn, SessionEnd, StartTurnError, ThreadClosed};
-use codex_session_base::timeout_pauses::TimeoutPauses;
 
 /// The handle of a thread. Cheap to clone.
 #[derive(Clone, Debug)]

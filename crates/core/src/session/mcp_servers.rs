@@ -1,9 +1,10 @@
 //! The MCP servers of a session.
 
-use super::actor::SessionActor;
-use super::call::ThreadCall;
 use codex_session_base::config::{McpServer, within_limits};
 use codex_session_base::mcp::SandboxState;
+
+use super::actor::SessionActor;
+use super::call::ThreadCall;
 
 /// Replaces the MCP servers when the next turn starts.
 #[derive(Debug)]

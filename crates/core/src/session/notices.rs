@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use codex_protocol::ResponseItem;
-
-use super::actor::SessionActor;
-use super::call::ThreadCall;
 use codex_session_base::history::Recorder;
 use codex_session_base::input::{HiddenItem, Input, SavedInput, TurnInput};
 use codex_session_base::ports::SessionInput;
 use codex_session_base::thread::{TaskKind, ThreadClosed};
+
+use super::actor::SessionActor;
+use super::call::ThreadCall;
 
 /// Adds items to what the model sees, without a turn: at once, or before the next request of the running turn. Replies once they
 /// are recorded or kept on disk.

@@ -6,14 +6,13 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use codex_exec::HostAnswer;
+use codex_gate::{ApprovalRequest, Permit};
 use codex_host_policy::Host;
 use codex_protocol::{RequestPermissionProfile, RequestPermissionsResponse};
-use tokio::sync::oneshot;
-
-use codex_gate::{ApprovalRequest, Permit};
 use codex_session_base::gate::{ConnectionRequest, Denied};
 use codex_session_base::questions::{QuestionAnswer, QuestionKey};
 use codex_session_base::turn_settings::TurnSettings;
+use tokio::sync::oneshot;
 
 /// The questions that wait for an answer.
 #[derive(Debug, Default)]

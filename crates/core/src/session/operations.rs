@@ -8,11 +8,6 @@ use codex_protocol::{
     UserInputOp, UserTurn,
 };
 use codex_rollout::LineKind;
-use tokio::sync::oneshot;
-
-use super::actor::{MAX_WAITING, SessionActor};
-use super::call::ThreadCall;
-use super::state::{QueuedTurn, TurnOverrides};
 use codex_session_base::config::RealtimeStart;
 use codex_session_base::input::{Input, TurnInput};
 use codex_session_base::ports::SessionInput;
@@ -21,6 +16,11 @@ use codex_session_base::thread::{
     OperationError, OperationReply, OperationResult, SettingsError, TaskKind,
 };
 use codex_tools::TypedCommand;
+use tokio::sync::oneshot;
+
+use super::actor::{MAX_WAITING, SessionActor};
+use super::call::ThreadCall;
+use super::state::{QueuedTurn, TurnOverrides};
 
 /// Carries out an operation of a submission. What comes of it are events.
 #[derive(Debug)]

@@ -3,13 +3,13 @@
 
 use codex_protocol::{ThreadPin, ThreadPins};
 use codex_rollout::LineKind;
-
-use super::actor::SessionActor;
-use super::call::ThreadCall;
 use codex_session_base::history::truncate::tokens_of;
 use codex_session_base::history::{user_message, wrapped_pin};
 use codex_session_base::ports::SessionInput;
 use codex_session_base::thread::{PinError, ThreadClosed};
+
+use super::actor::SessionActor;
+use super::call::ThreadCall;
 
 /// Limits on pins: bytes of one, bytes of all, and their number.
 const MAX_TEXT: usize = 8_000;

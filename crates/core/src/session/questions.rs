@@ -1,8 +1,9 @@
 //! Questions of tools to the client.
 
+use codex_session_base::questions::{QuestionAnswer, QuestionKey, QuestionRequest};
+
 use super::actor::SessionActor;
 use super::call::ThreadCall;
-use codex_session_base::questions::{QuestionAnswer, QuestionKey, QuestionRequest};
 
 impl ThreadCall for QuestionRequest {
     type Reply = ();

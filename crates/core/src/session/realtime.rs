@@ -4,6 +4,10 @@ use std::sync::Arc;
 
 use codex_protocol::{CodexErrorInfo, EventMsg, RealtimeConversationClosedEvent, RealtimeEvent};
 use codex_realtime::ConversationInputs;
+use codex_session_base::config::{RealtimeStart, RealtimeThread, RealtimeUnavailable};
+use codex_session_base::events::{MAX_TURN_OUTPUTS, TurnOutputListener};
+use codex_session_base::thread::ThreadClosed;
+use codex_session_base::turn_settings::RealtimeMode;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -11,10 +15,6 @@ use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::realtime_state::ActiveRealtime;
 use super::realtime_task::{RealtimeTask, realtime};
-use codex_session_base::config::{RealtimeStart, RealtimeThread, RealtimeUnavailable};
-use codex_session_base::events::{MAX_TURN_OUTPUTS, TurnOutputListener};
-use codex_session_base::thread::ThreadClosed;
-use codex_session_base::turn_settings::RealtimeMode;
 
 const START_INSTRUCTIONS: &str = include_str!("../../prompts/realtime_start.md");
 

@@ -15,13 +15,6 @@ use codex_realtime::{
     AgentResult, ConversationEnd, ConversationEvent, ConversationInputs, ConversationQueues,
     converse,
 };
-use tokio::sync::mpsc;
-use tokio::task::{JoinHandle, JoinSet};
-use tokio_util::sync::CancellationToken;
-
-use super::actor::SessionActor;
-use super::call::{ThreadCall, WeakCallQueue};
-use super::start_turn::StartTurn;
 use codex_session_base::config::{
     RealtimeService, RealtimeStart, RealtimeThread, RealtimeUnavailable,
 };
@@ -29,6 +22,13 @@ use codex_session_base::events::{Emitter, TurnOutput, TurnOutputKind};
 use codex_session_base::input::TurnInput;
 use codex_session_base::ports::Ids;
 use codex_session_base::thread::{NewTurn, ThreadClosed};
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::actor::SessionActor;
+use super::call::{ThreadCall, WeakCallQueue};
+use super::start_turn::StartTurn;
 
 /// The conversation with this number has ended by itself.
 #[derive(Debug)]

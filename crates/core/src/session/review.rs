@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use codex_model_client::ThreadConnection;
 use codex_protocol::{AskForApproval, CodexErrorInfo, ModeKind, Op, ReviewRequest, ReviewTarget};
-
+use codex_session_base::session_context::{McpToolCaller, SessionContext};
+use codex_session_base::thread::{OperationReply, OperationResult, TaskKind};
+use codex_session_base::turn_settings::Instructions;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
@@ -15,9 +17,6 @@ use super::state::TurnOverrides;
 use super::turn_base::{ToolCache, TurnBase};
 use crate::review::{RUBRIC, run};
 use crate::turn::TurnScope;
-use codex_session_base::session_context::{McpToolCaller, SessionContext};
-use codex_session_base::thread::{OperationReply, OperationResult, TaskKind};
-use codex_session_base::turn_settings::Instructions;
 
 /// Runs a review as a task of its own. A running task is replaced.
 #[derive(Debug)]

@@ -4,13 +4,13 @@ use std::io;
 use std::sync::Arc;
 
 use codex_protocol::{EventMsg, Op, ThreadRolledBackEvent, TokenUsageInfo};
+use codex_session_base::history::Conversation;
+use codex_session_base::stored_thread::{StoredThread, beginning_of};
+use codex_session_base::thread::OperationResult;
 use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
-use codex_session_base::history::Conversation;
-use codex_session_base::stored_thread::{StoredThread, beginning_of};
-use codex_session_base::thread::OperationResult;
 
 /// Takes the last turns out of the history. It is refused while a turn runs.
 #[derive(Debug)]

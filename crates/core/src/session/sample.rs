@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use codex_model_client::{ModelError, ModelEvent, ModelRequest};
 use codex_protocol::ResponseItem;
+use codex_session_base::history::user_message;
+use codex_session_base::ports::Model;
+use codex_session_base::thread::{Sample, SampleError, SampleRequest};
 use futures::StreamExt;
 
 use super::actor::{MAX_WAITING, SessionActor};
 use super::call::ThreadCall;
 use super::state::TurnOverrides;
 use crate::turn::{RunningTurn, assistant_text, cut_off};
-use codex_session_base::history::user_message;
-use codex_session_base::ports::Model;
-use codex_session_base::thread::{Sample, SampleError, SampleRequest};
 
 impl ThreadCall for SampleRequest {
     type Reply = ();

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use codex_protocol::{ThreadSettings, ThreadSettingsPatch};
+use codex_session_base::ports::SessionInput;
+use codex_session_base::thread::SettingsError;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::state::TurnOverrides;
 use crate::turn::TurnScope;
-use codex_session_base::ports::SessionInput;
-use codex_session_base::thread::SettingsError;
 
 /// Changes settings from the next turn on: all of them, or none if an administrator does not allow one. A relative folder is
 /// resolved against that of the thread. Replies with the settings of the thread.

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use codex_session_base::input::{SavedContent, SavedInput, TurnInput};
+use codex_session_base::ports::{ObservedTurn, SessionInput};
+use codex_session_base::thread::{NewTurn, StartTurnError, TaskKind};
 use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::operations::InputPlace;
 use super::state::TurnOverrides;
-use codex_session_base::input::{SavedContent, SavedInput, TurnInput};
-use codex_session_base::ports::{ObservedTurn, SessionInput};
-use codex_session_base::thread::{NewTurn, StartTurnError, TaskKind};
 
 /// Starts a turn, or gives its input to the running one. If settings are not allowed, the turn fails; if another turn runs,
 /// this call fails.

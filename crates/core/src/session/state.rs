@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use tokio::task::JoinHandle;
-
 use codex_protocol::{ServiceTier, UsageLimits};
-use serde_json::Value;
-
-use crate::turn::TurnScope;
 use codex_session_base::history::Conversation;
 use codex_session_base::input::TurnInput;
 use codex_session_base::thread::TaskKind;
 use codex_session_base::turn_settings::RealtimeMode;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+
+use crate::turn::TurnScope;
 
 /// Whether a task runs, and who has the conversation.
 #[derive(Debug)]

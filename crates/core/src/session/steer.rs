@@ -1,10 +1,11 @@
 //! More input for the running turn.
 
-use super::actor::SessionActor;
-use super::call::ThreadCall;
 use codex_session_base::input::{Input, TurnInput};
 use codex_session_base::ports::SessionInput;
 use codex_session_base::thread::{SteerError, TaskKind};
+
+use super::actor::SessionActor;
+use super::call::ThreadCall;
 
 /// Gives input to the running turn. Replies with its id.
 #[derive(Debug)]

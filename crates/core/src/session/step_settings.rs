@@ -1,12 +1,12 @@
 //! Changes of the running turn's settings by clients.
 
 use codex_model_client::FactsSource;
+use codex_session_base::thread::{TurnSettingsError, TurnSettingsPatch};
+use codex_session_base::turn_settings::with_overrides;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use crate::turn::StepChange;
-use codex_session_base::thread::{TurnSettingsError, TurnSettingsPatch};
-use codex_session_base::turn_settings::with_overrides;
 
 /// Replies whether the turn runs. If it does not, nothing is changed.
 impl ThreadCall for TurnSettingsPatch {

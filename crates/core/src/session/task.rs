@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use codex_protocol::{CodexErrorInfo, TurnAbortReason};
+use codex_session_base::history::Conversation;
+use codex_session_base::input::{Input, LateInput, TurnInput};
+use codex_session_base::thread::TaskKind;
 use tracing::Instrument;
 
 use super::actor::SessionActor;
 use super::context_snapshot::snapshot_of;
 use super::state::{RunningTask, SessionState};
 use crate::turn::{TurnScope, run_regular};
-use codex_session_base::history::Conversation;
-use codex_session_base::input::{Input, LateInput, TurnInput};
-use codex_session_base::thread::TaskKind;
 
 /// The time limit for a task to stop. It takes milliseconds; a task that hangs is aborted, and its
 /// conversation is lost.

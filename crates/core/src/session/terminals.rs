@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use codex_session_base::thread::{BackgroundTerminal, ThreadClosed};
 use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
-use codex_session_base::thread::{BackgroundTerminal, ThreadClosed};
 
 /// Replies which commands run in the background.
 #[derive(Debug)]

@@ -10,9 +10,6 @@ use codex_protocol::{
     ThreadLimits, ThreadSettings,
 };
 use codex_sandbox::NetworkLimits;
-
-use super::state::TurnOverrides;
-use crate::turn::{NextStep, TurnItemIds, TurnScope};
 use codex_session_base::budget::TurnBudget;
 use codex_session_base::input::StopSignal;
 use codex_session_base::ports::Model;
@@ -22,6 +19,9 @@ use codex_tools::{
     McpTools, ToolEnvironments, ToolServices, ToolSet, ToolSituation, TurnCheckpoint,
     TurnDiffTracker, TurnTools,
 };
+
+use super::state::TurnOverrides;
+use crate::turn::{NextStep, TurnItemIds, TurnScope};
 
 /// What the turns of a session share.
 #[derive(Clone, Debug)]

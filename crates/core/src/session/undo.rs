@@ -2,14 +2,14 @@
 
 use codex_checkpoints::{CheckpointStore, RestoreReport, RestoreRequest};
 use codex_protocol::{EventMsg, Op, UndoCompletedEvent, UndoStartedEvent};
+use codex_session_base::history::Conversation;
+use codex_session_base::thread::{OperationError, OperationReply, OperationResult, TaskKind};
 use tokio::sync::oneshot;
 
 use super::actor::SessionActor;
 use super::call::ThreadCall;
 use super::state::TurnOverrides;
 use crate::turn::{CompletedTurn, TurnGuard, TurnScope, finish};
-use codex_session_base::history::Conversation;
-use codex_session_base::thread::{OperationError, OperationReply, OperationResult, TaskKind};
 
 /// How many conflicts are named.
 const NAMED_CONFLICTS: usize = 3;

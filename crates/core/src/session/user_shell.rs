@@ -1,6 +1,10 @@
 //! Commands of the user: beside the running turn, or as a task of their own.
 
 use codex_protocol::{CodexErrorInfo, EventMsg, WarningEvent};
+use codex_session_base::history::Conversation;
+use codex_session_base::input::Input;
+use codex_session_base::thread::TaskKind;
+use codex_tools::{ToolCall, ToolContext, ToolPayload, TypedCommand, run_user_shell};
 use tokio_util::sync::CancellationToken;
 
 use super::actor::SessionActor;
@@ -8,10 +12,6 @@ use super::notices::InjectItems;
 use super::state::TurnOverrides;
 use crate::git;
 use crate::turn::{CompletedTurn, TurnError, TurnGuard, TurnScope, finish};
-use codex_session_base::history::Conversation;
-use codex_session_base::input::Input;
-use codex_session_base::thread::TaskKind;
-use codex_tools::{ToolCall, ToolContext, ToolPayload, TypedCommand, run_user_shell};
 
 /// Why a command of the user does not run in a thread without an environment, or on another machine.
 const NO_SHELL: &str = "this session has no environment on this machine, so there is no shell";

@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use codex_apps::{ToolApp, app_slug};
 use codex_protocol::{AskForApproval, ResponseItem, UserInput};
-use codex_skills::{TextMention, text_mentions};
-
-use super::recording::RunningTurn;
-use super::scope::TurnScope;
 use codex_session_base::agents::is_agent;
 use codex_session_base::config::{SuggestionKind, ToolSuggestion};
 use codex_session_base::history::texts;
 use codex_session_base::mcp::OfferedTool;
+use codex_skills::{TextMention, text_mentions};
+
+use super::recording::RunningTurn;
+use super::scope::TurnScope;
 
 /// What the addresses of apps begin with.
 const SCHEME: &str = "app://";

@@ -4,15 +4,15 @@ use std::sync::{Arc, OnceLock};
 
 use codex_hooks::{EventInput, ToolUse};
 use codex_protocol::{FunctionCallOutputBody, HookEventName, ResponseItem};
-use serde_json::Value;
-use tokio_util::sync::CancellationToken;
-
-use super::scope::TurnScope;
 use codex_session_base::hooks::HookResults;
 use codex_tools::{
     COMMAND_TOOL, Tool, ToolCall, ToolFailure, ToolResult, lacks_command, text, tool_use,
     typed_into, with_updated_input,
 };
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use super::scope::TurnScope;
 
 /// Carries a call out between its hooks. What they add to the context is put into `contexts`.
 pub(super) async fn run_with_hooks(

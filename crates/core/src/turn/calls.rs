@@ -8,6 +8,8 @@ use std::sync::Arc;
 use codex_protocol::{
     FunctionCallOutputBody, FunctionCallOutputContentItem, ResponseItem, TurnAbortReason,
 };
+use codex_session_base::history::truncate::tokens_of;
+use codex_tools::{ToolCall, ToolFailure, ToolPayload, ToolResult, is_console, manages_agents};
 use futures::future::BoxFuture;
 use futures::stream::FuturesOrdered;
 use futures::{FutureExt, StreamExt};
@@ -17,8 +19,6 @@ use tracing::Instrument;
 
 use super::call_hooks::{recorded_contexts, run_with_hooks};
 use super::scope::TurnScope;
-use codex_session_base::history::truncate::tokens_of;
-use codex_tools::{ToolCall, ToolFailure, ToolPayload, ToolResult, is_console, manages_agents};
 
 /// A call that has ended.
 #[derive(Debug)]

@@ -7,6 +7,8 @@ use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 
 use codex_protocol::FunctionCallOutputBody;
+use codex_session_base::history::{Conversation, UnfinishedTurn, summary};
+use codex_tools::ToolCall;
 use futures::FutureExt;
 
 use super::calls::RunningCalls;
@@ -16,8 +18,6 @@ use super::outcome::{CompletedTurn, TurnError, panicked};
 use super::recording::RunningTurn;
 use super::run::finish_and_notify;
 use super::scope::TurnScope;
-use codex_session_base::history::{Conversation, UnfinishedTurn, summary};
-use codex_tools::ToolCall;
 
 const INTERRUPTED_OUTPUT: &str = "The call was interrupted, because the program that ran it ended. It may have had effects, \
                            and it was not repeated: check what it has done before you go on.";

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use codex_protocol::{EnvironmentChoice, EventMsg, WarningEvent};
+use codex_session_base::machines::{joined, place_of, read_instructions};
 use futures::future::join_all;
 
 use super::recording::RunningTurn;
-use codex_session_base::machines::{joined, place_of, read_instructions};
 
 impl RunningTurn<'_> {
     /// Asks the other machines of the turn which shells they have. One that cannot be reached is left out.

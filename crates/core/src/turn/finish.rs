@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use codex_hooks::EventInput;
 use codex_protocol::{CheckpointCreatedEvent, EventMsg, TurnAbortReason, WarningEvent};
+use codex_session_base::context;
+use codex_session_base::events::HeldEvents;
+use codex_session_base::history::{Conversation, Recorder};
+use codex_session_base::input::{Input, LateInput};
 
 use super::guard::TurnGuard;
 use super::outcome::{CompletedTurn, TurnError};
 use super::recording::RunningTurn;
 use super::scope::TurnScope;
-use codex_session_base::context;
-use codex_session_base::events::HeldEvents;
-use codex_session_base::history::{Conversation, Recorder};
-use codex_session_base::input::{Input, LateInput};
 
 /// How long an abort waits for the disk.
 const ABORT_FLUSH: Duration = Duration::from_millis(100);

@@ -7,13 +7,13 @@ use codex_protocol::{
     CodexErrorInfo, ErrorEvent, EventMsg, TurnAbortReason, TurnAbortedEvent, TurnCompleteEvent,
     TurnStartedEvent,
 };
-
-use super::outcome::CompletedTurn;
-use super::scope::TurnScope;
 use codex_session_base::budget::TurnBudget;
 use codex_session_base::events::TurnEmitter;
 use codex_session_base::input::StopSignal;
 use codex_session_base::ports::Clock;
+
+use super::outcome::CompletedTurn;
+use super::scope::TurnScope;
 
 /// A turn whose start was emitted.
 #[derive(Debug)]

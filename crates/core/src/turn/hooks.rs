@@ -5,15 +5,15 @@ use codex_protocol::{
     ContentItem, EventMsg, HookEventName, HookPromptFragment, HookPromptItem, ResponseItem,
     SessionSource, SubAgentSource, TurnAbortReason, TurnItem, UserInput, WarningEvent,
 };
+use codex_session_base::hooks::{HookOccasion, HookResults};
+use codex_session_base::input::{Input, TurnInput};
+use codex_session_base::session_context::SessionBeginning;
+use codex_tools::end_interrupted_jobs;
 use serde_json::json;
 
 use super::outcome::{CompletedTurn, TurnError};
 use super::recording::RunningTurn;
 use super::scope::TurnScope;
-use codex_session_base::hooks::{HookOccasion, HookResults};
-use codex_session_base::input::{Input, TurnInput};
-use codex_session_base::session_context::SessionBeginning;
-use codex_tools::end_interrupted_jobs;
 
 /// How often in a row hooks may send the model on when it wants to end a turn.
 const MAX_CONTINUATIONS: u32 = 10;

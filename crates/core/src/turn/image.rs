@@ -6,9 +6,9 @@ use std::path::PathBuf;
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use codex_protocol::{ImageGenerationItem, ResponseItem, TurnItem};
+use codex_session_base::history::developer_message;
 
 use super::recording::RunningTurn;
-use codex_session_base::history::developer_message;
 
 impl RunningTurn<'_> {
     /// An image is complete. If it cannot be written, only the file is missing.

@@ -4,10 +4,10 @@ use codex_protocol::{
     ContentItem, ReasoningItem, ReasoningItemContent, ReasoningItemReasoningSummary, ResponseItem,
     TurnItem, WebSearchAction, WebSearchItem,
 };
+use codex_session_base::events::TurnEmitter;
 use serde_json::json;
 
 use super::message::MessageWriter;
-use codex_session_base::events::TurnEmitter;
 
 /// An item whose start was emitted. Dropping it completes it with what it has so far.
 #[derive(Debug)]

@@ -4,11 +4,11 @@ use codex_protocol::{
     AgentMessageContent, AgentMessageItem, EventMsg, ItemDeltaEvent, MemoryCitation, MessagePhase,
     PlanItem, TurnItem,
 };
+use codex_session_base::events::TurnEmitter;
 
 use super::citation::citation_of;
 use super::plan_text::{PlanSplitter, TextPiece, split};
 use super::text_filter::{TextFilter, visible};
-use codex_session_base::events::TurnEmitter;
 
 /// A message that is being written. Dropping it completes its items with what they have so far.
 #[derive(Debug)]

@@ -6,10 +6,9 @@ use codex_model_client::ModelInfo;
 use codex_protocol::{
     ApprovalsReviewer, AskForApproval, ReasoningEffort, ReasoningSummary, ServiceTier, Verbosity,
 };
-use parking_lot::Mutex;
-
 use codex_session_base::thread::TurnPlace;
 use codex_session_base::turn_settings::TurnSettings;
+use parking_lot::Mutex;
 
 /// The settings that change. What is absent stays as it is.
 #[derive(Clone, Debug, Default)]

@@ -2,7 +2,6 @@
 
 use codex_model_client::ModelError;
 use codex_protocol::{CodexErrorInfo, ErrorEvent};
-
 use codex_session_base::budget::{LimitReached, RequestRefused};
 use codex_session_base::thread::OperationError;
 

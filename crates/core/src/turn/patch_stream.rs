@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use codex_apply_patch::{WrittenChange, written_changes};
 use codex_protocol::{EventMsg, PatchApplyUpdatedEvent, ResponseItem};
+use codex_tools::written_change;
 
 use super::recording::RunningTurn;
-use codex_tools::written_change;
 
 const TOOL: &str = "apply_patch";
 /// The time between two events.

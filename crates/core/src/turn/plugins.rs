@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use codex_plugins::{InstalledPlugin, PluginMention, mentioned};
 use codex_protocol::{ResponseItem, UserInput};
+use codex_session_base::history::developer_message;
 
 use super::recording::RunningTurn;
-use codex_session_base::history::developer_message;
 
 impl RunningTurn<'_> {
     /// The messages about the plugins that an input mentions.

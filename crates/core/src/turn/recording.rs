@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use codex_protocol::{FunctionCallOutputItem, ResponseItem, TurnContext, TurnItem};
 use codex_rollout::LineKind;
-
-use super::scope::TurnScope;
-use crate::git;
 use codex_session_base::context;
 use codex_session_base::events::TurnEmitter;
 use codex_session_base::history::Conversation;
 use codex_session_base::input::{Input, SavedInput, ToolOutput, TurnInput};
+
+use super::scope::TurnScope;
+use crate::git;
 
 /// A running turn.
 pub(crate) struct RunningTurn<'a> {

@@ -6,6 +6,8 @@ use codex_protocol::{
     MessagePhase, ModeKind, ModelRerouteEvent, ModelRerouteReason, ReasoningContentDeltaEvent,
     ReasoningRawContentDeltaEvent, ResponseItem, WarningEvent,
 };
+use codex_session_base::history::user_message;
+use codex_tools::ToolCall;
 
 use super::calls::RunningCalls;
 use super::items::{ActiveItem, ItemOptions, assistant_text};
@@ -14,8 +16,6 @@ use super::patch_stream::PatchStream;
 use super::plan_text::split;
 use super::recording::RunningTurn;
 use super::text_filter::visible;
-use codex_session_base::history::user_message;
-use codex_tools::ToolCall;
 
 /// A response that is being read.
 #[derive(Debug, Default)]

@@ -4,11 +4,6 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use tokio_util::sync::CancellationToken;
-
-use super::item_ids::TurnItemIds;
-use super::next_step::{NextStep, StepChange};
-use super::outcome::TurnError;
 use codex_session_base::budget::TurnBudget;
 use codex_session_base::events::TurnEmitter;
 use codex_session_base::history::Recorder;
@@ -19,6 +14,11 @@ use codex_session_base::turn_settings::TurnSettings;
 use codex_tools::{
     ToolCall, ToolContext, ToolServices, TurnCheckpoint, TurnDiffTracker, TurnTools,
 };
+use tokio_util::sync::CancellationToken;
+
+use super::item_ids::TurnItemIds;
+use super::next_step::{NextStep, StepChange};
+use super::outcome::TurnError;
 
 /// Everything that a turn works with, except the conversation. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -4,6 +4,11 @@ use std::sync::Arc;
 
 use codex_code_mode::ScriptTool;
 use codex_protocol::{FunctionCallOutputBody, FunctionCallOutputContentItem, ResponseItem};
+use codex_session_base::cells::{
+    ScriptCall, ScriptCaller, ScriptOrigin, ScriptRejection, ScriptValue, ServedTurn,
+};
+use codex_session_base::input::Input;
+use codex_tools::{NestedTool, Tool, ToolCall, ToolFailure, ToolPayload, directs_agents};
 use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -13,11 +18,6 @@ use tracing::Instrument;
 use super::call_hooks::run_with_hooks;
 use super::calls::RunningCalls;
 use super::scope::TurnScope;
-use codex_session_base::cells::{
-    ScriptCall, ScriptCaller, ScriptOrigin, ScriptRejection, ScriptValue, ServedTurn,
-};
-use codex_session_base::input::Input;
-use codex_tools::{NestedTool, Tool, ToolCall, ToolFailure, ToolPayload, directs_agents};
 
 impl TurnScope {
     /// Carries out the calls of scripts while the result lives, if the model may write scripts.

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_protocol::{EventMsg, ResponseItem, SkillScope, UserInput, WarningEvent};
+use codex_session_base::history::user_message;
 use codex_skills::{SkillLibrary, SkillMention, SkillSet, mentioned};
 
 use super::recording::RunningTurn;
-use codex_session_base::history::user_message;
 
 /// The maximum length of the text of a skill.
 const TEXT_LIMIT: usize = 256 * 1024;

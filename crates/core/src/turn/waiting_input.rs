@@ -4,10 +4,10 @@
 use std::collections::VecDeque;
 
 use codex_protocol::EventMsg;
-
-use super::scope::TurnScope;
 use codex_session_base::config::TakenInput;
 use codex_session_base::input::Input;
+
+use super::scope::TurnScope;
 
 impl TurnScope {
     fn recorded_inputs(&self) -> Option<Vec<TakenInput>> {

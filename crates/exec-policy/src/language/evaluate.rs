@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::error::CallError;
-
 use super::lexer::TextPart;
 use super::parser::{ArgumentExpression, Expression, ExpressionKind, Statement, parse};
 use super::{ScriptError, SourcePosition};
+use crate::error::CallError;
 
 /// Limit on evaluation steps per file, because nested loops multiply. Using a value costs as many steps as it has parts,
 /// so values cannot grow without limit either.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_http::PkceSecrets;
+use codex_http::{CallbackSite, parameters};
 use reqwest::StatusCode;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -11,7 +12,6 @@ use tokio::net::TcpStream;
 use super::exchange::exchange;
 use super::pages;
 use crate::accounts::Accounts;
-use codex_http::{CallbackSite, parameters};
 
 /// How long another process may take to accept the request to cancel its login.
 const CANCEL_TIME: Duration = Duration::from_secs(2);

@@ -1,8 +1,7 @@
-use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
-
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use super::*;

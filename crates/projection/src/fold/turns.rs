@@ -6,6 +6,7 @@
 use bytes::{BufMut, Bytes, BytesMut};
 use codex_app_server_protocol::v2::{ThreadItem, Turn, TurnError, TurnItemsView, TurnStatus};
 use codex_protocol::RolloutItem;
+use codex_transport::EncodedMessage;
 use serde::Deserialize;
 
 use super::byte_ranges::{ByteRanges, TurnRanges};
@@ -13,7 +14,6 @@ use super::consumer::Consumer;
 use super::state::{Fold, ItemIds};
 use super::turn::FoldedTurn;
 use crate::gap::{Gap, Template};
-use codex_transport::EncodedMessage;
 
 /// The form in which a client is shown turns of files. It is applied before they are encoded; twice has no other effect
 /// than once.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use crate::mark_members;
 use codex_app_server_protocol_macros::{Experimental, Tagged, sparse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,6 +10,7 @@ use serde_json::Value;
 use crate::approval::{
     ExecPolicyAmendment, FileChange, NetworkPolicyAmendment, ParsedCommand, ReviewDecision,
 };
+use crate::mark_members;
 use crate::policy::{PermissionProfile, RequestPermissionProfile};
 use crate::session::RequestId;
 

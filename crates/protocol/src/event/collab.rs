@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::mark_members;
 use codex_app_server_protocol_macros::{Experimental, sparse};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{AgentPath, ThreadId};
+use crate::mark_members;
 use crate::settings::ReasoningEffort;
 
 /// The status of an agent.

@@ -3,15 +3,14 @@
 //! The log says it of an item by its id, once, before or after the item is seen in a payload. A message of another agent
 //! comes with its content, as it may become history long before a request shows it, and in schema 3 the output of a tool.
 
-use crate::format::PayloadRef;
-use crate::ids::{ItemId, ResponseItemId};
-use crate::model::Producer;
-
 use super::fault::Fault;
 use super::identity::KeyWriter;
 use super::normalise::{Normalised, Normaliser};
 use super::position::LineContext;
 use super::reducer::Reducer;
+use crate::format::PayloadRef;
+use crate::ids::{ItemId, ResponseItemId};
+use crate::model::Producer;
 
 /// The item that became history.
 pub(super) struct AcceptedContent {

@@ -2,11 +2,6 @@
 
 use uuid::Uuid;
 
-use crate::format::{Event, PayloadRef, Schema, ToolKind};
-use crate::ids::{PayloadId, ThreadId, ToolCallId};
-use crate::json::{Json, Scanner};
-use crate::model::{Anchor, EdgeKind, InteractionEdge, ItemKind, Part, Role, Text, text_key};
-
 use super::conversation::MessageKey;
 use super::edges::{Fallback, MessageEdge};
 use super::fault::Fault;
@@ -15,6 +10,10 @@ use super::normalise::Normalised;
 use super::reducer::Reducer;
 use super::threads::spawn_edge_id;
 use super::tool_records::{function_arguments, push_new};
+use crate::format::{Event, PayloadRef, Schema, ToolKind};
+use crate::ids::{PayloadId, ThreadId, ToolCallId};
+use crate::json::{Json, Scanner};
+use crate::model::{Anchor, EdgeKind, InteractionEdge, ItemKind, Part, Role, Text, text_key};
 
 /// The phase of an interaction that a runtime payload reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,10 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::format::CellStatus;
-use crate::ids::{CallId, CodeCellId, PayloadId, RuntimeCellId, ThreadId, ToolCallId, TurnId};
-
 use super::conversation::ThreadNumber;
 use super::position::EventTime;
+use crate::format::CellStatus;
+use crate::ids::{CallId, CodeCellId, PayloadId, RuntimeCellId, ThreadId, ToolCallId, TurnId};
 
 #[derive(Default)]
 pub(super) struct Cells {

@@ -2,15 +2,14 @@
 //!
 //! A cell may start before the model's call was seen. Its start and whatever follows wait until the item is placed.
 
-use crate::format::{CellStatus, Event, ExecutionStatus, PayloadRef};
-use crate::ids::{CodeCellId, ItemId, RuntimeCellId, ThreadId, ToolCallId};
-use crate::model::{CellAnswers, CodeCell, ItemKind, Producer};
-
 use super::cell_queue::{CellChange, CellStart, CellUpdate, QueuedStart, cell_id};
 use super::conversation::{CallNumber, ItemLink, ThreadNumber};
 use super::fault::Fault;
 use super::position::{EventTime, LineContext};
 use super::reducer::Reducer;
+use crate::format::{CellStatus, Event, ExecutionStatus, PayloadRef};
+use crate::ids::{CodeCellId, ItemId, RuntimeCellId, ThreadId, ToolCallId};
+use crate::model::{CellAnswers, CodeCell, ItemKind, Producer};
 
 /// How a turn that failed, or was broken off, ends its cells.
 pub(super) const FAILED_STATUS: CellStatus = CellStatus::Failed;

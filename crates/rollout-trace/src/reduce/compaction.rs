@@ -1,10 +1,5 @@
 //! Compactions: attempts, and the history that one installs.
 
-use crate::format::{Event, ExecutionStatus, PayloadRef};
-use crate::ids::{CompactionId, CompactionRequestId, ItemId, PayloadId};
-use crate::model::{Body, Channel, Compaction, CompactionRequest, ItemKind, Producer, Role};
-use crate::payload_files::PayloadBytes;
-
 use super::fault::Fault;
 use super::items::{CheckpointBody, ListReader};
 use super::matching::Matching;
@@ -12,6 +7,10 @@ use super::normalise::Normalised;
 use super::placement::Placement;
 use super::position::LineContext;
 use super::reducer::Reducer;
+use crate::format::{Event, ExecutionStatus, PayloadRef};
+use crate::ids::{CompactionId, CompactionRequestId, ItemId, PayloadId};
+use crate::model::{Body, Channel, Compaction, CompactionRequest, ItemKind, Producer, Role};
+use crate::payload_files::PayloadBytes;
 
 impl Reducer {
     pub(super) fn apply_compaction(

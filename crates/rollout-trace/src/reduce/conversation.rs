@@ -6,16 +6,15 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
+use super::identity::{ItemKey, RawForm, same_but_for_payload};
+use super::normalise::Normalised;
+use super::position::EventTime;
+use super::sent::SentItems;
 use crate::format::Schema;
 use crate::ids::{
     CallId, CodeCellId, InferenceId, ItemId, ResponseItemId, ThreadId, ToolCallId, TurnId,
 };
 use crate::model::{ConversationItem, ItemKind, Part, Producer, Role, RolloutTrace};
-
-use super::identity::{ItemKey, RawForm, same_but_for_payload};
-use super::normalise::Normalised;
-use super::position::EventTime;
-use super::sent::SentItems;
 
 /// A call id that is used over and over is compared with this many of its items.
 const MAX_COMPARED: usize = 64;

@@ -1,12 +1,11 @@
 //! Messages between agents that reach the item that holds them.
 
-use crate::ids::ItemId;
-use crate::model::Anchor;
-
 use super::conversation::{ItemLink, MessageKey};
 use super::edges::{Fallback, MessageEdge, PendingEdges};
 use super::fault::Fault;
 use super::reducer::Reducer;
+use crate::ids::ItemId;
+use crate::model::Anchor;
 
 impl Reducer {
     /// An edge with a message: to the item that holds it, or kept until that is seen.

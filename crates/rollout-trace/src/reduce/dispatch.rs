@@ -1,13 +1,12 @@
 //! Which event is applied where.
 
-use crate::format::{Event, GAP_EVENT, PayloadRef};
-use crate::model::RecordingStatus;
-
 use super::accepted::AcceptedContent;
 use super::changes::ProtocolEvent;
 use super::fault::Fault;
 use super::position::LineContext;
 use super::reducer::Reducer;
+use crate::format::{Event, GAP_EVENT, PayloadRef};
+use crate::model::RecordingStatus;
 
 impl Reducer {
     pub(super) fn apply(&mut self, context: LineContext, event: Event) -> Result<(), Fault> {

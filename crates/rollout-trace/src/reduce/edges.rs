@@ -5,12 +5,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::ids::{EdgeId, PayloadId, ThreadId, ToolCallId};
-use crate::model::{Anchor, EdgeKind, InteractionEdge, RolloutTrace};
-
 use super::conversation::{MessageKey, ThreadNumber};
 use super::fault::Fault;
 use super::tool_records::push_new;
+use crate::ids::{EdgeId, PayloadId, ThreadId, ToolCallId};
+use crate::model::{Anchor, EdgeKind, InteractionEdge, RolloutTrace};
 
 /// An edge that carries a message.
 #[derive(Debug, Clone)]

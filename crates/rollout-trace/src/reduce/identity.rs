@@ -5,12 +5,11 @@
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::normalise::{Normalised, Normaliser};
 use crate::format::Schema;
 use crate::ids::PayloadId;
 use crate::json::Json;
 use crate::model::{Channel, ItemKind, Part, Role};
-
-use super::normalise::{Normalised, Normaliser};
 
 /// What an item is the same by, within one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

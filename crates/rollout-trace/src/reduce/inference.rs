@@ -1,17 +1,16 @@
 //! Model requests and responses.
 
-use crate::format::{Event, ExecutionStatus, PayloadRef, Schema};
-use crate::ids::{InferenceId, ItemId, ResponseId};
-use crate::json::SyntaxError;
-use crate::model::{InferenceCall, Producer, Usage};
-use crate::payload_files::PayloadBytes;
-
 use super::conversation::ThreadNumber;
 use super::fault::Fault;
 use super::items::{Candidate, Expected, ListReader, Member, RequestBody};
 use super::matching::Matching;
 use super::placement::{Placed, Placement};
 use super::reducer::Reducer;
+use crate::format::{Event, ExecutionStatus, PayloadRef, Schema};
+use crate::ids::{InferenceId, ItemId, ResponseId};
+use crate::json::SyntaxError;
+use crate::model::{InferenceCall, Producer, Usage};
+use crate::payload_files::PayloadBytes;
 
 /// How an attempt ended.
 struct InferenceEnd {

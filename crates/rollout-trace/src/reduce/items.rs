@@ -7,16 +7,15 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::conversation::Conversation;
+use super::fault::Fault;
+use super::normalise::{Normalised, Normaliser};
+use super::sent::SentItems;
 use crate::format::Schema;
 use crate::ids::{ItemId, PayloadId, ResponseItemId};
 use crate::json::{Json, Scanner, SyntaxError};
 use crate::model::Usage;
 use crate::payload_files::PayloadBytes;
-
-use super::conversation::Conversation;
-use super::fault::Fault;
-use super::normalise::{Normalised, Normaliser};
-use super::sent::SentItems;
 
 /// An item of a list, before it is placed in the conversation.
 pub(super) struct Candidate {

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use crate::format::{LOG_FILE, LogLine, line_agrees};
-use crate::log_lines::{LineEnd, LogLines, MAX_LINE};
-
 use super::fault::Fault;
 use super::outcome::ReplayError;
 use super::reducer::Reducer;
+use crate::format::{LOG_FILE, LogLine, line_agrees};
+use crate::log_lines::{LineEnd, LogLines, MAX_LINE};
 
 /// Replays every event of a bundle's log.
 pub(super) fn replay(bundle: &Path, reducer: &mut Reducer) -> Result<(), ReplayError> {

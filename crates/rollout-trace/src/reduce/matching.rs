@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::format::Schema;
-use crate::ids::{ItemId, ResponseItemId};
-
 use super::conversation::Conversation;
 use super::identity::ItemKey;
+use crate::format::Schema;
+use crate::ids::{ItemId, ResponseItemId};
 
 /// How a list is matched with the items that are there.
 pub(super) enum Matching<'l> {

@@ -4,13 +4,12 @@
 
 use sha2::{Digest, Sha256};
 
+use super::fault::{Fault, NO_CONTENT};
 use crate::format::Schema;
 use crate::ids::{CallId, PayloadId, ResponseItemId};
 use crate::json::{Json, JsonString, Scanner, compact};
 use crate::model::{AgentMessage, Body, Channel, ItemKind, Part, Role};
 use crate::payload_files::UNRECORDED_KEY;
-
-use super::fault::{Fault, NO_CONTENT};
 
 /// A JSON summary holds this many bytes.
 const SUMMARY_BYTES: usize = 240;

@@ -5,10 +5,9 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::fault::{Fault, Problems};
 use crate::format::ROOT_VARIABLE;
 use crate::model::RolloutTrace;
-
-use super::fault::{Fault, Problems};
 
 /// What to do about a fault in a bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -9,11 +9,10 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
+use super::fault::Fault;
 use crate::format::PayloadRef;
 use crate::json::Scanner;
 use crate::payload_files::{PayloadFile, PayloadFolder, PayloadPlace};
-
-use super::fault::Fault;
 
 /// A payload may be this large.
 const MAX_PAYLOAD: u64 = 1 << 30;

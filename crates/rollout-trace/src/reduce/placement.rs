@@ -1,10 +1,5 @@
 //! Giving the items of a list their places in the conversation.
 
-use crate::ids::{ItemId, PayloadId, ResponseItemId, ThreadId, TurnId};
-use crate::json::Scanner;
-use crate::model::{Body, ConversationItem, ItemKind, Part, Producer};
-use crate::payload_files::PayloadBytes;
-
 use super::conversation::{CallCheck, CallNumber, ItemLink, MessageKey, ThreadNumber};
 use super::fault::Fault;
 use super::identity::{ItemKey, KeyWriter, RawForm};
@@ -13,6 +8,10 @@ use super::matching::{Matcher, Matching};
 use super::normalise::{Normalised, Normaliser};
 use super::reducer::Reducer;
 use super::sent::ListStart;
+use crate::ids::{ItemId, PayloadId, ResponseItemId, ThreadId, TurnId};
+use crate::json::Scanner;
+use crate::model::{Body, ConversationItem, ItemKind, Part, Producer};
+use crate::payload_files::PayloadBytes;
 
 /// Where a list of items belongs, and what brought it.
 pub(super) struct Placement {

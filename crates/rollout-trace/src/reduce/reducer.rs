@@ -3,12 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use crate::format::{ExecutionStatus, LogLine, Manifest, PayloadRef, RolloutStatus, Schema};
-use crate::ids::{CodeCellId, EdgeId, InferenceId, ItemId, ThreadId, TurnId};
-use crate::json::{Json, Scanner};
-use crate::model::{ConversationItem, InteractionEdge, RolloutTrace};
-use crate::payload_files::PayloadBytes;
-
 use super::cell_queue::Cells;
 use super::changes::ProtocolEvent;
 use super::conversation::{Conversation, ThreadNumber};
@@ -19,6 +13,11 @@ use super::payloads::{PayloadChecks, PayloadFiles};
 use super::position::{EventTime, LineContext};
 use super::responses::Responses;
 use super::tool_records::Tools;
+use crate::format::{ExecutionStatus, LogLine, Manifest, PayloadRef, RolloutStatus, Schema};
+use crate::ids::{CodeCellId, EdgeId, InferenceId, ItemId, ThreadId, TurnId};
+use crate::json::{Json, Scanner};
+use crate::model::{ConversationItem, InteractionEdge, RolloutTrace};
+use crate::payload_files::PayloadBytes;
 
 /// What the end of a turn has to end too.
 #[derive(Default)]

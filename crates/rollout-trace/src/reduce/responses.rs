@@ -2,9 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use crate::ids::{InferenceId, ItemId, ResponseId};
-
 use super::conversation::ThreadNumber;
+use crate::ids::{InferenceId, ItemId, ResponseId};
 
 /// Which inference has which response.
 #[derive(Default)]

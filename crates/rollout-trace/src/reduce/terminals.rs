@@ -1,5 +1,8 @@
 //! Terminal operations and the processes that they share.
 
+use super::fault::Fault;
+use super::reducer::Reducer;
+use super::tool_records::{function_arguments, push_new};
 use crate::format::{ExecutionStatus, PayloadKind, PayloadRef, Schema};
 use crate::ids::{OperationId, PayloadId, TerminalId, ThreadId, ToolCallId};
 use crate::json::{Json, Scanner, compact};
@@ -7,10 +10,6 @@ use crate::model::{
     ExecutionWindow, OperationKind, TerminalOperation, TerminalRequest, TerminalResult,
     TerminalSession, Text,
 };
-
-use super::fault::Fault;
-use super::reducer::Reducer;
-use super::tool_records::{function_arguments, push_new};
 
 /// What is known of an operation when it begins.
 pub(super) struct OperationStart {

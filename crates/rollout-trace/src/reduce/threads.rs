@@ -2,14 +2,13 @@
 
 use std::collections::hash_map::Entry;
 
+use super::fault::Fault;
+use super::position::LineContext;
+use super::reducer::Reducer;
 use crate::format::{ExecutionStatus, PayloadRef, RolloutStatus};
 use crate::ids::{EdgeId, ThreadId, TurnId};
 use crate::json::Json;
 use crate::model::{Thread, ThreadOrigin, Turn};
-
-use super::fault::Fault;
-use super::position::LineContext;
-use super::reducer::Reducer;
 
 /// The metadata payload of a thread.
 #[derive(Default)]

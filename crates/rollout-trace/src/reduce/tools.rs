@@ -1,18 +1,17 @@
 //! Tool calls: dispatch, runtime, and what the model saw of them.
 
-use crate::format::{Event, ExecutionStatus, PayloadRef, Requester, Schema, Summary, ToolKind};
-use crate::ids::{CallId, ItemId, McpCallId, OperationId, ThreadId, ToolCallId, TurnId};
-use crate::json::{Json, Scanner};
-use crate::model::{
-    ItemKind, ModelObservation, ObservationSource, Producer, ToolCall, ToolRequester,
-};
-
 use super::conversation::{CallNumber, ItemLink};
 use super::fault::Fault;
 use super::position::LineContext;
 use super::reducer::Reducer;
 use super::terminals::OperationStart;
 use super::tool_records::{function_arguments, push_new};
+use crate::format::{Event, ExecutionStatus, PayloadRef, Requester, Schema, Summary, ToolKind};
+use crate::ids::{CallId, ItemId, McpCallId, OperationId, ThreadId, ToolCallId, TurnId};
+use crate::json::{Json, Scanner};
+use crate::model::{
+    ItemKind, ModelObservation, ObservationSource, Producer, ToolCall, ToolRequester,
+};
 
 /// What an invocation payload asks of the reducer, beside being there.
 struct ParsedInvocation {

@@ -7,15 +7,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use uuid::Uuid;
 
-use crate::format::{Event, LOG_FILE, LogLine, Manifest, PAYLOADS_DIR, Schema};
-use crate::ids::{RolloutId, ThreadId};
-
 use super::bundle::{BundleFiles, CreateError};
 use super::orphans::Orphans;
 use super::payload::Payloads;
 use super::queue::{BuildEvent, Queue, Queued, Scope};
 use super::sink::RecordingLimits;
 use super::worker::Worker;
+use crate::format::{Event, LOG_FILE, LogLine, Manifest, PAYLOADS_DIR, Schema};
+use crate::ids::{RolloutId, ThreadId};
 
 /// This many events may wait to be written.
 const MAX_QUEUED: usize = 4096;

@@ -6,14 +6,13 @@ use std::{io, thread};
 
 use serde::Serialize;
 
-use crate::convert::AddedEvent;
-use crate::format::{Event, GAP_EVENT, LogLine, PayloadKind, Schema, seal_line};
-
 use super::bundle::{AppendError, BundleFiles};
 use super::payload::{PayloadWriter, Payloads};
 use super::queue::Queued;
 use super::recorder::RecorderState;
 use super::sink::RecordingLimits;
+use crate::convert::AddedEvent;
+use crate::format::{Event, GAP_EVENT, LogLine, PayloadKind, Schema, seal_line};
 
 /// So many events share a write to the log, which follows the last of their payloads.
 const BATCH_SIZE: usize = 64;

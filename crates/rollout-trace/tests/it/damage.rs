@@ -2,11 +2,12 @@
 
 use std::fs::{self, OpenOptions};
 
-use crate::session::{Session, bundle_in, message};
-use crate::support::Bundle;
 use codex_rollout_trace::{Fault, Strictness, replay_bundle};
 use proptest::prelude::*;
 use serde_json::json;
+
+use crate::session::{Session, bundle_in, message};
+use crate::support::Bundle;
 
 const BUNDLES: [&str; 9] = [
     "schema_two_tools",

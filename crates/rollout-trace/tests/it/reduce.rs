@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use crate::support::{Bundle, state_text};
 use codex_regular_file::OutputFile;
 use codex_rollout_trace::{Fault, ReplayError, Strictness, replay_bundle, write_state};
+
+use crate::support::{Bundle, state_text};
 
 fn check(name: &str) {
     let bundle = Bundle::unpack(name);

@@ -4,6 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_exec::HostAnswer;
+use codex_gate::grants_of;
+use codex_gate::{ApprovalReason, ApprovalRequest, GateDecision, Permit};
+use codex_gate::{CommandEffect, Effect, PermissionsRequest};
 use codex_hooks::{EventInput, PermissionVerdict, ToolUse};
 use codex_protocol::{EventMsg, RequestPermissionsResponse, ReviewDecision, WarningEvent};
 use tokio::sync::oneshot;
@@ -11,10 +14,6 @@ use tokio_util::sync::CancellationToken;
 
 use super::assessment::{ReviewProgress, StartedReview};
 use super::connection::ConnectionRequest;
-use codex_gate::grants_of;
-use codex_gate::{ApprovalReason, ApprovalRequest, GateDecision, Permit};
-use codex_gate::{CommandEffect, Effect, PermissionsRequest};
-
 use crate::hooks::HookOccasion;
 use crate::requests::Requests;
 use crate::session_context::SessionContext;

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_apps::{ToolApp, ToolApprovalRule, app_slug, tool_name};
+use codex_gate::ToolApproval;
 use codex_protocol::Tool;
 use serde_json::Value;
 
 use super::schema::for_models;
 use crate::config::McpServer;
-use codex_gate::ToolApproval;
 
 /// The longest name that providers accept.
 const MAX_NAME_CHARS: usize = 64;

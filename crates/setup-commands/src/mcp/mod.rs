@@ -12,6 +12,10 @@ use codex_config::{
     Config, ConfigEdit, EditRequest, KeyPath, LayerStack, MergeStrategy, Overrides, RequestParams,
     SettingChange, edit_user_config,
 };
+use codex_engine_host::browser::open_browser;
+use codex_engine_host::console::Console;
+use codex_engine_host::resources::EngineResources;
+use codex_engine_host::{mcp_servers, runtime, wiring};
 use codex_exec::Launcher;
 use codex_http::PkceSecrets;
 use codex_mcp_client::{
@@ -19,11 +23,6 @@ use codex_mcp_client::{
     McpServerTransport,
 };
 use toml::Table;
-
-use codex_engine_host::browser::open_browser;
-use codex_engine_host::console::Console;
-use codex_engine_host::resources::EngineResources;
-use codex_engine_host::{mcp_servers, runtime, wiring};
 
 /// Time limit for a login by the user.
 const LOGIN_TIME: Duration = Duration::from_secs(300);

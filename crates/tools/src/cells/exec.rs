@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use codex_code_mode::CellSource;
 use codex_model_client::{CustomToolFormat, ToolSpec};
+use codex_session_base::cells::{Cell, CellBegin, CellStatus, Cells, ScriptOrigin};
 use futures::future::BoxFuture;
 
 use super::output::output;
 use crate::arguments::incompatible;
 use crate::call::ToolPayload;
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolResult};
-use codex_session_base::cells::{Cell, CellBegin, CellStatus, Cells, ScriptOrigin};
 
 /// How long a script runs before the model goes on.
 pub(super) const DEFAULT_WAIT_MS: u64 = 10_000;

@@ -5,7 +5,6 @@ use std::time::Duration;
 use codex_protocol::{
     FunctionCallOutputBody, FunctionCallOutputContentItem, TruncationMode, TruncationPolicy,
 };
-
 use codex_session_base::cells::{CellReport, CellStatus};
 use codex_session_base::history::truncate::{byte_budget, cut_parts, formatted_cut};
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use codex_model_client::ToolSpec;
+use codex_session_base::cells::{CellError, CellReport, CellStatus};
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -11,7 +12,6 @@ use super::exec::DEFAULT_WAIT_MS;
 use super::output::output;
 use crate::arguments::{arguments, function};
 use crate::tool::{Tool, ToolContext, ToolResult};
-use codex_session_base::cells::{CellError, CellReport, CellStatus};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WaitTool;

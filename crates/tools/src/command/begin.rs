@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
+use codex_gate::command_summary;
 use codex_protocol::{ExecCommandBeginEvent, ExecCommandSource};
 use codex_sandbox::Grants;
 
 use crate::command_item::CommandItem;
 use crate::places::CallPlace;
 use crate::tool::ToolContext;
-use codex_gate::command_summary;
 
 /// The item of a command of this call, which has not begun.
 pub(crate) fn command_item(

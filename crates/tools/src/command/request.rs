@@ -1,14 +1,14 @@
 //! The arguments that all shell tools share.
 
+use codex_gate::SandboxPermissions;
 use codex_protocol::{
     AbsolutePathBuf, AskForApproval, FileSystemPermissions, NetworkPermissions, PermissionProfile,
 };
+use codex_session_base::config::SessionConfig;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::tool::ToolContext;
-use codex_gate::SandboxPermissions;
-use codex_session_base::config::SessionConfig;
 
 /// The request for more permissions.
 #[derive(Clone, Debug, Default, Deserialize)]

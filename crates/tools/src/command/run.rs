@@ -8,7 +8,14 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use codex_exec::{Launch, NetworkLog, OutputChunk, SpawnError, StreamSetup};
+use codex_gate::{CommandEffect, Effect, Permit, SandboxPermissions, check_arguments};
 use codex_protocol::{EventMsg, ExecCommandSource, WarningEvent};
+use codex_session_base::config::{WritableFiles, is_sandboxed};
+use codex_session_base::gate::{ConnectionGate, Denied};
+use codex_session_base::ports::RunningProcess;
+use codex_session_base::startup_files::{
+    without_writable_startup_files, writable_startup_variables,
+};
 use codex_shell_command::with_utf8_output;
 use futures::StreamExt;
 use futures::stream::BoxStream;
@@ -22,13 +29,6 @@ use crate::command_variables::own_variables;
 use crate::places::CallPlace;
 use crate::remote_command::{RemoteCall, start_there};
 use crate::tool::{ToolContext, ToolFailure, ToolResult, text};
-use codex_gate::{CommandEffect, Effect, Permit, SandboxPermissions, check_arguments};
-use codex_session_base::config::{WritableFiles, is_sandboxed};
-use codex_session_base::gate::{ConnectionGate, Denied};
-use codex_session_base::ports::RunningProcess;
-use codex_session_base::startup_files::{
-    without_writable_startup_files, writable_startup_variables,
-};
 
 /// The default time limit of a command.
 const TIMEOUT: Duration = Duration::from_secs(10);

@@ -6,19 +6,18 @@ use std::time::Duration;
 
 use codex_checkpoints::RunningCommand;
 use codex_exec::{CaptureLimits, CapturedOutput, ExitStatus, NetworkLog, OutputCapture};
+use codex_session_base::ports::{Clock, RunningProcess};
+use codex_session_base::thread::BackgroundTerminal;
+use codex_session_base::turn_rights::TurnRights;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::typed_line::TypedLine;
 use crate::command_item::{CommandEnd, CommandItem, connections};
 use crate::turn_checkpoints::WatchedCommand;
-use codex_session_base::ports::{Clock, RunningProcess};
-use codex_session_base::thread::BackgroundTerminal;
-use codex_session_base::turn_rights::TurnRights;
-
-use super::typed_line::TypedLine;
 
 /// The bytes that are kept of the output between two calls, and of the whole output.
 const OUTPUT: usize = 1024 * 1024;

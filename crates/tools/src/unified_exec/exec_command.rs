@@ -5,8 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use codex_exec::{NetworkLog, StreamSetup, TerminalSize};
+use codex_gate::{CommandEffect, Effect, Permit, check_arguments};
 use codex_model_client::ToolSpec;
 use codex_protocol::ExecCommandSource;
+use codex_session_base::gate::Denied;
+use codex_session_base::input::Input;
+use codex_session_base::machines::RemotePlace;
+use codex_session_base::ports::RunningProcess;
+use codex_session_base::turn_rights::TurnRights;
 use codex_shell_command::{is_shell, shell_call};
 use futures::future::BoxFuture;
 use serde::Deserialize;
@@ -29,12 +35,6 @@ use crate::terminals::WARN_AT;
 use crate::terminals::{DeniedCommand, StartedCommand, Terminal};
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
 use crate::turn_checkpoints::WatchedCommand;
-use codex_gate::{CommandEffect, Effect, Permit, check_arguments};
-use codex_session_base::gate::Denied;
-use codex_session_base::input::Input;
-use codex_session_base::machines::RemotePlace;
-use codex_session_base::ports::RunningProcess;
-use codex_session_base::turn_rights::TurnRights;
 
 /// The shortest and the longest wait in milliseconds.
 const MIN_WAIT_MS: u64 = 250;

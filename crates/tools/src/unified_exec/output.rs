@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use codex_protocol::{TruncationMode, TruncationPolicy};
+use codex_session_base::history::truncate::{formatted_cut, tokens_of};
 use codex_shell_command::quote_command;
 use serde_json::{Map, Value, json};
 
 use crate::command_format::with_refusals;
 use crate::terminals::Terminal;
 use crate::tool::ToolContext;
-use codex_session_base::history::truncate::{formatted_cut, tokens_of};
 
 /// The default token limit.
 const DEFAULT_TOKENS: u64 = 10_000;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use codex_model_client::ToolSpec;
 use codex_protocol::{EventMsg, TerminalInteractionEvent};
+use codex_session_base::turn_rights::TurnRights;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::json;
@@ -11,7 +12,6 @@ use serde_json::json;
 use super::output::{read, wait};
 use crate::arguments::{arguments, function};
 use crate::tool::{Tool, ToolContext, ToolFailure, ToolResult, text};
-use codex_session_base::turn_rights::TurnRights;
 
 /// How long a command has to react to input.
 const INPUT_PAUSE: Duration = Duration::from_millis(100);

@@ -19,7 +19,6 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use codex_rollout_trace::Reduction;
-
 use serde::Serialize;
 
 use data::Data;

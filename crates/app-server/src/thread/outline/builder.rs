@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
+use codex_projection::TurnRanges;
 use codex_rollout::ScannedLine;
 
 use super::Outline;
 use super::version::FileVersion;
-use codex_projection::TurnRanges;
 
 /// The parts of an outline that do not come from the fold.
 #[derive(Debug)]

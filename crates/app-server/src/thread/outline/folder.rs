@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use bytes::{Buf, BufMut};
 use codex_core::NeededLines;
+use codex_projection::{StoredRange, TurnRanges};
 use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use serde::{Deserialize, Serialize};
 
 use super::Outline;
 use super::version::FileVersion;
-use codex_projection::{StoredRange, TurnRanges};
 
 const FOLDER: &str = "outlines";
 /// Changed whenever outlines are made in another way.

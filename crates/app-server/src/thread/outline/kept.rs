@@ -6,6 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use codex_projection::Turns;
+use codex_projection::dialect::StoredForm;
 use codex_rollout::RolloutChain;
 use parking_lot::Mutex;
 
@@ -13,8 +15,6 @@ use super::Outline;
 use super::folder::OutlineFolder;
 use super::turn_folder::{StoredJson, TurnFolder};
 use super::version::FileVersion;
-use codex_projection::Turns;
-use codex_projection::dialect::StoredForm;
 
 /// The number of outlines in memory.
 const MAX_OUTLINES: usize = 8;

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use bytes::Bytes;
+use codex_projection::dialect::StoredForm;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -10,7 +11,6 @@ use super::folder::OutlineFolder;
 use super::*;
 use crate::thread::history::SETTINGS_APPLIED;
 use crate::thread::{Outlines, StoredHistory, TurnsShown, read_history, read_to_load};
-use codex_projection::dialect::StoredForm;
 
 fn form_with(ids: ItemIds) -> StoredForm {
     StoredForm::NEWEST.with_ids(ids)

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use bytes::Bytes;
+use codex_projection::dialect::StoredForm;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Outline;
 use super::folder::encode_ranges;
 use super::version::FileVersion;
-use codex_projection::dialect::StoredForm;
 
 const FOLDER: &str = "turns";
 /// The most bytes of one file.

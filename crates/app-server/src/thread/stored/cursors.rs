@@ -3,13 +3,14 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use codex_projection::ItemIds;
+use codex_projection::dialect::StoredForm;
+
 use super::{item_pages, turn_pages};
 use crate::blocking::blocking;
 use crate::failure::Failure;
 use crate::server::AppServer;
 use crate::thread::form_in;
-use codex_projection::ItemIds;
-use codex_projection::dialect::StoredForm;
 
 /// The cursors of the newest turn and the newest item of a thread; none where there is none.
 pub(crate) async fn newest_cursors(

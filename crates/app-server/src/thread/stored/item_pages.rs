@@ -8,13 +8,13 @@ use codex_app_server_protocol::v2::{
     ThreadItemEntry, ThreadItemsCursor, ThreadItemsDeferOutput, ThreadItemsListParams,
     ThreadItemsListResponse, TimedItem, Turn,
 };
+use codex_projection::id_of;
 use serde::{Deserialize, Serialize};
 
 use super::turns::StoredTurns;
 use crate::blocking::blocking;
 use crate::failure::Failure;
 use crate::server::AppServer;
-use codex_projection::id_of;
 
 const LIMIT: u32 = 25;
 pub(crate) const MAX_PAGE_ITEMS: u32 = 100;

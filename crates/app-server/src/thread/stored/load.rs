@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use codex_projection::dialect::StoredForm;
 use codex_rollout::RolloutLoadError;
 
 use crate::blocking::blocking;
 use crate::failure::Failure;
 use crate::server::AppServer;
 use crate::thread::{StoredHistory, form_in, read_history};
-use codex_projection::dialect::StoredForm;
 
 /// Reads the file of a thread. `running` is the id of the turn that runs.
 pub(crate) async fn load(

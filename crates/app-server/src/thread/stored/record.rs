@@ -3,17 +3,16 @@
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::{GitInfo, Thread, ThreadStatus};
+use codex_projection::{wire_section, wire_source};
 use codex_protocol::ThreadId;
+use codex_thread_state::{StateError, ThreadState};
 use codex_thread_store::ThreadRecord;
 use serde_json::Value;
-
-use codex_thread_state::{StateError, ThreadState};
 
 use crate::blocking::blocking;
 use crate::failure::{Failure, state_failed};
 use crate::server::AppServer;
 use crate::thread::{Snapshot, history_mode};
-use codex_projection::{wire_section, wire_source};
 
 /// A stored thread, without turns.
 pub(crate) fn thread(record: ThreadRecord, status: ThreadStatus, provider: &str) -> Thread {

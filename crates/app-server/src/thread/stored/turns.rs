@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use codex_app_server_protocol::v2::Turn;
+use codex_projection::dialect::StoredForm;
 use codex_rollout::ScannedLine;
 
 use crate::failure::Failure;
 use crate::server::AppServer;
 use crate::thread::{Outline, TurnOrdinals, form_in};
-use codex_projection::dialect::StoredForm;
 
 /// The turns of a thread, oldest first. Only the lines of turns that are asked for are read.
 pub(crate) struct StoredTurns {

@@ -15,17 +15,17 @@ use codex_protocol::{
     Compacted, ContextCompactionItem, EventMsg, ResponseItem, TurnItem, WarningEvent,
 };
 use codex_rollout::LineKind;
+use codex_session_base::context;
+use codex_session_base::events::TurnEmitter;
+use codex_session_base::history::{Conversation, summary, user_message, wrapped_pin};
+use codex_session_base::session_context::SessionBeginning;
+use codex_session_base::thread::OperationReply;
 
 use crate::turn::finish::finish;
 use crate::turn::guard::TurnGuard;
 use crate::turn::outcome::{CompletedTurn, TurnError};
 use crate::turn::recording::RunningTurn;
 use crate::turn::scope::TurnScope;
-use codex_session_base::context;
-use codex_session_base::events::TurnEmitter;
-use codex_session_base::history::{Conversation, summary, user_message, wrapped_pin};
-use codex_session_base::session_context::SessionBeginning;
-use codex_session_base::thread::OperationReply;
 
 /// When a turn compacts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

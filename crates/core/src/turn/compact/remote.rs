@@ -2,12 +2,12 @@
 
 use codex_model_client::{ModelInfo, ModelRequest};
 use codex_protocol::ResponseItem;
+use codex_session_base::history::summary::without_images;
+use codex_session_base::history::{EntryKind, HistoryEntry};
 
 use super::{Compaction, CompactionPhase};
 use crate::turn::outcome::TurnError;
 use crate::turn::recording::RunningTurn;
-use codex_session_base::history::summary::without_images;
-use codex_session_base::history::{EntryKind, HistoryEntry};
 
 impl RunningTurn<'_> {
     pub(super) async fn compact_remotely(
