@@ -28,7 +28,7 @@ pub(crate) fn question(id: &str, command: &str, cwd: &str) -> ToolCall {
         .raw_input(json!({ "command": command, "cwd": cwd }))
 }
 
-/// The tool call of a command before it ran. In actions what does not show has escapes already.
+/// The tool call of a command before it ran. The texts of actions are escaped for display already.
 fn outline(id: &str, command: &str, cwd: &str, actions: &[CommandAction]) -> ToolCall {
     let call = match actions {
         [CommandAction::Read { name, path, .. }] => {
@@ -60,8 +60,8 @@ pub(crate) fn title(command: &str) -> String {
     visible_line(&command_script(command))
 }
 
-/// The tool call of a command, at any stage.
-pub(crate) fn of_item(item: &ThreadItem, terminal: bool) -> Option<ToolCall> {
+/// The tool call of a command, at any stage. `has_terminal`: whether the client shows a terminal in it.
+pub(crate) fn of_item(item: &ThreadItem, has_terminal: bool) -> Option<ToolCall> {
     let ThreadItem::CommandExecution {
         id,
         command,
@@ -79,33 +79,27 @@ pub(crate) fn of_item(item: &ThreadItem, terminal: bool) -> Option<ToolCall> {
     let output = aggregated_output
         .as_ref()
         .map(|output| output.as_str().into_owned());
-    let call = match (terminal, output.as_deref()) {
-        (true, _) => call.content(vec![ToolCallContent::Terminal(Terminal::new(id.clone()))]),
-        (false, Some(output)) if !output.is_empty() => call.content(vec![text(output)]),
-        (false, _) => call,
+    let terminal_meta = |name, value| has_terminal.then(|| meta(name, value));
+    let call = match output.as_deref() {
+        _ if has_terminal => {
+            let terminal = Terminal::new(id.clone());
+            call.content(vec![ToolCallContent::Terminal(terminal)])
+        }
+        Some(output) if !output.is_empty() => call.content(vec![text(output)]),
+        _ => call,
     };
     let status = match status {
         CommandExecutionStatus::InProgress => {
             let info = json!({ "terminal_id": id, "cwd": cwd });
-            return Some(
-                if terminal {
-                    call.meta(meta("terminal_info", info))
-                } else {
-                    call
-                }
-                .status(ToolCallStatus::InProgress),
-            );
+            let call = call.meta(terminal_meta("terminal_info", info));
+            return Some(call.status(ToolCallStatus::InProgress));
         }
         CommandExecutionStatus::Completed => ToolCallStatus::Completed,
         CommandExecutionStatus::Failed | CommandExecutionStatus::Declined => ToolCallStatus::Failed,
     };
     let exit = json!({ "terminal_id": id, "exit_code": exit_code, "signal": null });
     let raw = json!({ "exit_code": exit_code, "formatted_output": output.unwrap_or_default() });
-    let call = if terminal {
-        call.meta(meta("terminal_exit", exit))
-    } else {
-        call
-    };
+    let call = call.meta(terminal_meta("terminal_exit", exit));
     Some(call.status(status).raw_output(raw))
 }
 

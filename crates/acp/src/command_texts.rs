@@ -34,15 +34,9 @@ pub(crate) async fn diff(agent: &Agent, session: &AcpSession) -> Result<String, 
 }
 
 pub(crate) async fn status(agent: &Agent, session: &AcpSession) -> Result<String, Error> {
-    let account = agent.call("account/read", &json!({})).await?;
-    let account = match account["account"]["type"].as_str() {
-        Some(_) if account["account"]["email"].is_string() => account["account"]["email"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned(),
-        Some(kind) => kind.to_owned(),
-        None => "none".to_owned(),
-    };
+    let read = agent.call("account/read", &json!({})).await?;
+    let account = &read["account"];
+    let account = account["email"].as_str().or(account["type"].as_str());
     let state = session.state();
     let mode = state.settings.mode_state().current_mode_id;
     let effort = state
@@ -57,7 +51,7 @@ pub(crate) async fn status(agent: &Agent, session: &AcpSession) -> Result<String
         ("Model", &state.settings.model),
         ("Effort", effort),
         ("Mode", &mode.0),
-        ("Account", &account),
+        ("Account", account.unwrap_or("none")),
     ];
     for (name, value) in lines {
         let _ = writeln!(text, "- {name}: {value}");

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 /// The longest title, in characters.
-const LENGTH: usize = 200;
+const MAX_CHARS: usize = 200;
 
 /// The title of a thread of the engine; none before its first message.
 pub(crate) fn of_thread(thread: &Value) -> Option<String> {
@@ -36,7 +36,7 @@ pub(crate) fn update(title: String, at: Timestamp) -> SessionUpdate {
 /// The first line, shortened.
 fn first_line(text: &str) -> Option<String> {
     let line = text.trim().lines().next()?;
-    Some(line.chars().take(LENGTH).collect())
+    Some(line.chars().take(MAX_CHARS).collect())
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
             Some("first")
         );
         assert_eq!(title(Value::Null, ""), None);
-        let long = "x".repeat(LENGTH + 1);
-        assert_eq!(title(Value::Null, &long).unwrap().len(), LENGTH);
+        let long = "x".repeat(MAX_CHARS + 1);
+        assert_eq!(title(Value::Null, &long).unwrap().len(), MAX_CHARS);
     }
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 /// The message of the error before the end of an interrupted task.
 const INTERRUPTED_MESSAGE: &str = "interrupted";
 
-/// An event that is read as the end of a task elsewhere, so it is never stored.
+/// The end of a response. It is never stored: in files its type stands for the end of a task.
 #[derive(Serialize)]
 struct TurnCompleteLine<'a> {
     id: &'a str,
@@ -20,7 +20,8 @@ struct TurnComplete<'a> {
     response_id: &'a str,
 }
 
-/// Writes an event as lines of JSON. An interrupted task has an error before its end, a delta its older form after it.
+/// Writes an event as lines of JSON. An interrupted task has an error before its end. A delta is followed by
+/// its older form.
 pub(crate) fn write_event(text: &mut Vec<u8>, event: &Event) -> serde_json::Result<()> {
     match &event.msg {
         EventMsg::ResponseCompleted(ended) => {

@@ -18,8 +18,8 @@ use super::tool::ToolContext;
 const TIMEOUT: Duration = Duration::from_secs(60 * 60);
 const ABORTED_MESSAGE: &str = "command aborted by user";
 
-/// The exit code of a command that did not end in time.
-const TIMED_OUT: i32 = -1;
+/// The exit code of a command that did not end by itself.
+const NO_EXIT_CODE: i32 = -1;
 
 /// A command of the user.
 #[derive(Debug)]
@@ -71,26 +71,23 @@ pub async fn run_user_shell(
         Ok(outcome) => {
             let mut end = outcome.end(policy);
             if outcome.timed_out {
-                end.exit_code = TIMED_OUT;
+                end.exit_code = NO_EXIT_CODE;
                 end.aggregated.clone_from(&end.formatted);
             }
-            let record = record(&command.line, end.exit_code, end.duration, &end.formatted);
+            let record = model_record(&command.line, end.exit_code, end.duration, &end.formatted);
             item.end(end);
             record
         }
         Err(problem) => {
             item.fail(&problem);
-            record(
-                &command.line,
-                -1,
-                Duration::ZERO,
-                &formatted_cut(&problem, policy),
-            )
+            let shown = formatted_cut(&problem, policy);
+            model_record(&command.line, NO_EXIT_CODE, Duration::ZERO, &shown)
         }
     }
 }
 
-fn record(command: &str, exit_code: i32, duration: Duration, output: &str) -> ResponseItem {
+/// What the model is told about a command.
+fn model_record(command: &str, exit_code: i32, duration: Duration, output: &str) -> ResponseItem {
     let seconds = duration.as_secs_f64();
     user_message([format!(
         "<user_shell_command>\n<command>\n{command}\n</command>\n<result>\nExit code: {exit_code}\n\

@@ -28,8 +28,8 @@ impl SocketFile {
     /// # Errors
     /// The path has another file, or a live server.
     pub(super) async fn bind(path: &Path) -> io::Result<Self> {
-        let _turn = one_at_a_time(path)?;
-        make_room(path).await?;
+        let _lock = lock_path(path)?;
+        remove_dead_socket(path).await?;
         let socket = UnixSocket::new_stream()?;
         // The file is created with these permissions, so it is never more accessible.
         #[cfg(target_os = "linux")]
@@ -53,7 +53,8 @@ impl SocketFile {
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        let is_own = std::fs::symlink_metadata(&self.path).is_ok_and(|it| it.ino() == self.inode);
+        let is_own =
+            std::fs::symlink_metadata(&self.path).is_ok_and(|file| file.ino() == self.inode);
         if is_own {
             let _ = std::fs::remove_file(&self.path);
         }
@@ -61,7 +62,7 @@ impl Drop for SocketFile {
 }
 
 /// Two servers must not replace the same dead socket at once.
-fn one_at_a_time(path: &Path) -> io::Result<File> {
+fn lock_path(path: &Path) -> io::Result<File> {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".lock");
     let lock = OpenOptions::new()
@@ -74,7 +75,8 @@ fn one_at_a_time(path: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-async fn make_room(path: &Path) -> io::Result<()> {
+/// Removes the socket of a server that is gone. Anything else there is an error.
+async fn remove_dead_socket(path: &Path) -> io::Result<()> {
     let found = match std::fs::symlink_metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),

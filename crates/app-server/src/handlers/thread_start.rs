@@ -95,10 +95,11 @@ async fn open_new(
     Ok((actor, facts))
 }
 
-/// The instruction files of a thread. Without an environment those of the project do not apply.
+/// The instruction files of a thread. Those of the project do not apply without an environment, so they are read again if the
+/// client has chosen the environments.
 async fn instruction_sources(
     config: &mut SessionConfig,
-    is_moved: bool,
+    has_chosen_environments: bool,
 ) -> Result<Vec<String>, Failure> {
     let mut own = config.clone();
     let read = move || {
@@ -106,14 +107,14 @@ async fn instruction_sources(
         let cwd = settings.is_local_first().then_some(&*settings.cwd);
         let files = own.services.instruction_files.as_ref();
         let sources = files.map(|files| files.sources(cwd)).unwrap_or_default();
-        if is_moved {
+        if has_chosen_environments {
             own.read_instructions();
         }
         Ok((sources, own.options.user_instructions))
     };
     let (sources, instructions) = blocking(read).await?;
     config.options.user_instructions = instructions;
-    let elsewhere = config.learn_of_machines().await;
+    let on_machines = config.learn_of_machines().await;
     let shown = sources.iter().map(|path| path.display().to_string());
-    Ok(shown.chain(elsewhere).collect())
+    Ok(shown.chain(on_machines).collect())
 }

@@ -27,11 +27,11 @@ async fn interrupt_running(
     reply: Responder<method::TurnInterrupt>,
 ) {
     // An empty id stands for the running turn.
-    let any = params.turn_id.is_empty();
+    let means_running = params.turn_id.is_empty();
     match &actor.turn {
-        None if any => reply.accept(&TurnInterruptResponse {}),
+        None if means_running => reply.accept(&TurnInterruptResponse {}),
         None => reply.refuse(Failure::invalid("no active turn to interrupt")),
-        Some(active) if !any && *active != params.turn_id => {
+        Some(active) if !means_running && *active != params.turn_id => {
             let expected = &params.turn_id;
             let message = format!("expected active turn id `{expected}` but found `{active}`");
             reply.refuse(Failure::invalid(message));

@@ -61,7 +61,7 @@ pub(super) struct ArgumentExpression {
 }
 
 /// Keywords of full Starlark that rules files may not use.
-const UNKNOWN_WORDS: [&str; 14] = [
+const UNSUPPORTED_KEYWORDS: [&str; 14] = [
     "and", "break", "continue", "def", "elif", "else", "if", "lambda", "load", "not", "or",
     "return", "while", "is",
 ];
@@ -210,9 +210,9 @@ impl Parser {
         self.expression().map(Statement::Expression).map(Some)
     }
 
-    /// Consumes the next name if it may be assigned.
+    /// Consumes `name`, the next token, if it may be assigned.
     fn new_name(&mut self, name: String) -> Result<String, ScriptError> {
-        if UNKNOWN_WORDS.contains(&name.as_str())
+        if UNSUPPORTED_KEYWORDS.contains(&name.as_str())
             || ["None", "True", "False", "for", "in", "pass"].contains(&name.as_str())
         {
             return Err(self.unexpected("a name"));
@@ -222,7 +222,7 @@ impl Parser {
     }
 
     fn for_loop(&mut self) -> Result<Statement, ScriptError> {
-        let (name, list) = self.each()?;
+        let (name, list) = self.loop_head()?;
         self.expect_sign(":")?;
         let mut body = Vec::new();
         if !self.take(&TokenKind::Newline) {
@@ -240,7 +240,7 @@ impl Parser {
     }
 
     /// `name in list`
-    fn each(&mut self) -> Result<(String, Expression), ScriptError> {
+    fn loop_head(&mut self) -> Result<(String, Expression), ScriptError> {
         let name = match self.peek().clone() {
             TokenKind::Name(name) => self.new_name(name)?,
             _ => return Err(self.unexpected("a name")),
@@ -278,7 +278,7 @@ impl Parser {
                 self.at += 1;
                 ExpressionKind::Text(parts)
             }
-            TokenKind::Name(name) => self.named(name)?,
+            TokenKind::Name(name) => self.name_or_call(name)?,
             TokenKind::Sign("[") => {
                 self.at += 1;
                 self.list()?
@@ -295,8 +295,9 @@ impl Parser {
         Ok(Expression { position, kind })
     }
 
-    fn named(&mut self, name: String) -> Result<ExpressionKind, ScriptError> {
-        if UNKNOWN_WORDS.contains(&name.as_str()) {
+    /// A name, a constant or a call.
+    fn name_or_call(&mut self, name: String) -> Result<ExpressionKind, ScriptError> {
+        if UNSUPPORTED_KEYWORDS.contains(&name.as_str()) {
             return Err(ScriptError::new(
                 self.position(),
                 format!("`{name}` is not known in rule files"),
@@ -343,7 +344,7 @@ impl Parser {
         while !self.take_sign("]") {
             let item = self.expression()?;
             if items.is_empty() && self.take_word("for") {
-                let (name, list) = self.each()?;
+                let (name, list) = self.loop_head()?;
                 self.expect_sign("]")?;
                 let (item, list) = (Box::new(item), Box::new(list));
                 return Ok(ExpressionKind::Comprehension { item, name, list });

@@ -2,7 +2,7 @@
 
 use crate::keyring::KeyringEntries;
 
-/// None.
+/// There are no entries.
 pub(crate) fn entries() -> Option<Box<dyn KeyringEntries>> {
     None
 }

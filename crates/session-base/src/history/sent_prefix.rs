@@ -51,36 +51,26 @@ impl SentPrefix {
         if changes.is_empty() && common == before.input.len() {
             return None;
         }
+        let common_tokens = self.input.items().take(common).map(item_tokens);
+        let common_tokens: usize = common_tokens.sum();
         let is_from_start = !changes.is_empty();
-        let (mut kept, mut lost) = (0, 0);
-        // What of the previous request comes later in this one.
-        let mut later: HashMap<&str, usize> = HashMap::new();
-        let mut rest = before.input.items().skip(common).peekable();
-        let first = (rest.peek()).map(|item| part_of_item(*item).words().to_owned());
-        for item in rest {
-            *later.entry(item.json).or_default() += 1;
-        }
-        for (index, item) in self.input.items().enumerate() {
-            if index < common {
-                kept += item_tokens(item);
-            } else if let Some(count) = later.get_mut(item.json).filter(|count| **count > 0) {
-                *count -= 1;
-                lost += item_tokens(item);
-            }
-        }
+        let moved_tokens = self.moved_tokens(before, common);
         // A history that lost its end alone, as by a rollback, has no changed item.
-        if let Some(kind) = first.filter(|_| lost > 0) {
+        let changed = before.input.items().nth(common);
+        if let Some(item) = changed.filter(|_| moved_tokens > 0) {
+            let kind = part_of_item(item).words().to_owned();
             let index = common;
             changes.push(PrefixChange::Item { index, kind });
         }
         if changes.is_empty() {
             return None;
         }
-        if is_from_start {
-            lost += std::mem::take(&mut kept) + self.head_tokens(Some(before));
+        let (kept, lost) = if is_from_start {
+            let head = self.head_tokens(Some(before));
+            (0, head + common_tokens + moved_tokens)
         } else {
-            kept += self.head_tokens(None);
-        }
+            (self.head_tokens(None) + common_tokens, moved_tokens)
+        };
         let factor = before.token_factor(usage);
         let scaled = |tokens: usize| (tokens as f64 * factor).round() as u64;
         Some(PrefixBreak {
@@ -88,6 +78,22 @@ impl SentPrefix {
             lost_tokens: scaled(lost),
             kept_tokens: scaled(kept),
         })
+    }
+
+    /// The tokens of the items after the common ones that the request before had too, later or in another order.
+    fn moved_tokens(&self, before: &Self, common: usize) -> usize {
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        for item in before.input.items().skip(common) {
+            *counts.entry(item.json).or_default() += 1;
+        }
+        let mut tokens = 0;
+        for item in self.input.items().skip(common) {
+            if let Some(count) = counts.get_mut(item.json).filter(|count| **count > 0) {
+                *count -= 1;
+                tokens += item_tokens(item);
+            }
+        }
+        tokens
     }
 
     fn changes_before_items(&self, before: &Self) -> Vec<PrefixChange> {
