@@ -47,7 +47,7 @@ fn steer(thread: &str, turn: &Value, text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn first_message_behind_a_slow_hook_is_listed_after_a_kill() {
+async fn first_message_before_hook_is_listed_after_kill() {
     let model = ModelServer::start([]).await.unwrap();
     let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW_COMMAND) }));
     let mut server = experimental_server(&home).await;
@@ -72,7 +72,7 @@ async fn first_message_behind_a_slow_hook_is_listed_after_a_kill() {
 }
 
 #[tokio::test]
-async fn message_behind_a_slow_hook_is_there_after_its_client_left() {
+async fn message_before_hook_survives_leaving_client() {
     let model = ModelServer::start([]).await.unwrap();
     let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW_COMMAND) }));
     let mut server = experimental_server(&home).await;
@@ -118,7 +118,7 @@ async fn accepted_messages_survive_an_immediate_kill() {
 }
 
 #[tokio::test]
-async fn first_message_in_a_repository_is_there_after_an_immediate_kill() {
+async fn first_message_in_repository_survives_kill() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text("done")));
     let home = scripted_home(&model, "");
@@ -210,7 +210,7 @@ async fn damaged_copy_stops_nothing_and_is_removed() {
 }
 
 #[tokio::test]
-async fn input_of_a_thread_from_another_file_survives_a_kill() {
+async fn input_of_copied_thread_survives_kill() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text("done")));
     let first = scripted_home(&model, "");
@@ -309,7 +309,7 @@ async fn steered_turn(home: &TempDir, model: &ModelServer) -> (AppServer, String
 }
 
 #[tokio::test]
-async fn steered_input_is_in_its_turn_after_the_client_left() {
+async fn steered_input_survives_leaving_client() {
     let model = ModelServer::start([]).await.unwrap();
     let home = scripted_home(&model, "");
     let (server, thread, turn) = steered_turn(&home, &model).await;
@@ -390,7 +390,7 @@ async fn turn_accepted_during_a_compaction_starts_after_its_interrupt() {
 }
 
 #[tokio::test]
-async fn steered_input_is_in_the_turn_that_a_compaction_replaces() {
+async fn steered_input_survives_compaction() {
     let model = ModelServer::start([]).await.unwrap();
     let home = scripted_home(&model, "");
     let (mut server, thread, _) = steered_turn(&home, &model).await;
@@ -406,7 +406,7 @@ async fn steered_input_is_in_the_turn_that_a_compaction_replaces() {
 }
 
 #[tokio::test]
-async fn message_behind_a_slow_hook_is_dropped_with_the_interrupted_turn() {
+async fn message_before_hook_is_dropped_by_interrupt() {
     let model = ModelServer::start([]).await.unwrap();
     let home = hooks::home_with(&model, &json!({ "UserPromptSubmit": hook(SLOW_COMMAND) }));
     let mut server = experimental_server(&home).await;

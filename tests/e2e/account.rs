@@ -88,7 +88,7 @@ async fn turn(server: &mut AppServer) -> Value {
 }
 
 #[tokio::test]
-async fn an_api_key_is_used_from_the_next_request_on() {
+async fn new_api_key_is_used_by_next_request() {
     let test = AccountTest::new("").await;
     let mut server = test.server().await;
     let nobody = json!({ "account": null, "requiresOpenaiAuth": true });
@@ -339,7 +339,7 @@ async fn a_business_account_opens_no_thread_without_its_limits() {
 }
 
 #[tokio::test]
-async fn models_of_the_service_are_listed_with_a_chatgpt_login() {
+async fn chatgpt_login_lists_models_of_service() {
     let test = AccountTest::new("features.apps = false\n").await;
     let mut server = test.server().await;
     let login = json!({
@@ -599,7 +599,7 @@ fn codex_with(home: &Path, arguments: &[&str], variables: &[(&str, &str)], input
 }
 
 #[test]
-fn the_command_line_logs_in_and_out_with_a_key() {
+fn command_line_logs_in_and_out() {
     let home = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str], input: &str| {
         let output = codex(home.path(), arguments, input);
@@ -636,7 +636,7 @@ fn the_command_line_logs_in_and_out_with_a_key() {
 }
 
 #[tokio::test]
-async fn a_list_of_workspaces_restricts_logins_to_any_of_them() {
+async fn listed_workspaces_restrict_logins() {
     for (setting, is_allowed) in [
         ("['w0', 'w1']", true),
         ("['w1']", true),
@@ -788,7 +788,7 @@ async fn access_token_of_another_kind_is_not_sent_anywhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn command_line_stores_a_personal_access_token_that_the_service_knows() {
+async fn valid_access_token_is_stored_by_command_line() {
     let test = AccountTest::new("").await;
     test.service
         .push_for(WHO_AM_I, HttpReply::json(401, &json!({})));

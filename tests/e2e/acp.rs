@@ -271,7 +271,7 @@ async fn a_session_that_is_closed_answers_its_prompt() {
 }
 
 #[tokio::test]
-async fn the_end_of_the_input_ends_a_turn_and_the_process() {
+async fn end_of_input_ends_turn_and_process() {
     let mut editor = Editor::start("slow-answer.toml", nothing()).await;
     let session = editor.new_session().await;
     editor.ask("session/prompt", prompt(&session, "go")).await;
@@ -371,7 +371,7 @@ async fn modes_and_options_are_kept_in_step() {
 }
 
 #[tokio::test]
-async fn questions_of_the_model_are_forms_where_those_are_offered() {
+async fn questions_are_forms_where_offered() {
     let forms = json!({ "elicitation": { "form": {} } });
     let mut editor = Editor::start("ask-the-person.toml", forms).await;
     let accept = json!({ "action": "accept", "content": { "licence": "MIT" } });
@@ -478,7 +478,7 @@ async fn session_without_a_login_asks_for_one() {
 }
 
 #[tokio::test]
-async fn key_of_the_environment_is_for_the_process_and_never_stored() {
+async fn key_from_environment_is_never_stored() {
     let home = tempfile::tempdir().unwrap();
     let stored = home.path().join("auth.json");
     let mut editor = Editor::spawn_with_key(home, &[], Some("sk-environment"));

@@ -300,7 +300,7 @@ async fn form_question_goes_to_editors_with_form_support() {
 }
 
 #[tokio::test]
-async fn a_session_without_a_turn_is_found_by_the_next_editor() {
+async fn session_without_turn_is_found_again() {
     let agent = Agent::start("chat.toml").await;
     let mut editor = agent.editor().await;
     let session = editor.new_session().await;
@@ -472,7 +472,7 @@ async fn a_unix_socket_serves_editors_too() {
 
 /// Commands run once, so none runs in a terminal of one of several editors.
 #[tokio::test]
-async fn terminals_of_editors_are_not_used_by_a_shared_agent() {
+async fn shared_agent_does_not_use_editor_terminals() {
     let agent = Agent::start("chat.toml").await;
     let mut editor = agent.editor_with(json!({ "terminal": true })).await;
     let session = editor.new_session().await;

@@ -148,7 +148,7 @@ async fn servers_of_the_editor_are_listed_with_their_tools() {
 }
 
 #[tokio::test]
-async fn a_configured_model_that_is_not_listed_can_be_chosen_again() {
+async fn unlisted_configured_model_can_be_chosen() {
     let home = tempfile::tempdir().unwrap();
     write(
         &home.path().join("config.toml"),
@@ -253,7 +253,7 @@ async fn a_session_without_a_turn_can_be_opened_again() {
 }
 
 #[tokio::test]
-async fn the_first_message_is_the_title_until_there_is_a_name() {
+async fn first_message_is_title_without_name() {
     let mut editor = Editor::start("hello.toml", json!({})).await;
     let opened = open(&mut editor).await;
     let session = opened["sessionId"].as_str().unwrap();

@@ -175,7 +175,7 @@ async fn agent_thread_notifies_asks_and_can_be_read() {
 }
 
 #[tokio::test]
-async fn the_agents_of_a_thread_that_is_unloaded_end_with_it() {
+async fn agents_end_with_unloaded_thread() {
     let (_model, home) = model_with_agent([HttpReply::silence()]).await;
     let mut server = server(&home).await;
     let parent = server.start_thread().await;
@@ -273,7 +273,7 @@ async fn agent_approval_outlives_its_client() {
 }
 
 #[tokio::test]
-async fn an_agent_is_recorded_in_the_bundle_of_its_parent() {
+async fn bundle_of_parent_has_agent() {
     let mut traced = Traced::start(&[]).await;
     let parent = traced.thread().await;
     let task = json!({ "message": "make it" });
@@ -301,7 +301,7 @@ async fn an_agent_is_recorded_in_the_bundle_of_its_parent() {
 
 /// Whether the notice of an agent still reaches the ending turn of its parent is different every time, and recorded.
 #[tokio::test]
-async fn agents_that_end_with_the_turns_of_their_parent_replay() {
+async fn agents_ended_by_parent_turns_replay() {
     let mut traced = Traced::start(&[]).await;
     let parent = traced.thread().await;
     for round in 0..4 {

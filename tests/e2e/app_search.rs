@@ -134,7 +134,7 @@ async fn many_tools_are_searched_for_and_called() {
 }
 
 #[tokio::test]
-async fn mentioned_apps_are_offered_for_the_rest_of_the_thread() {
+async fn mentioned_apps_stay_offered() {
     let replies = ["one", "two", "three", "four"].map(text_reply).into();
     let mut test = searching(replies, FEATURE).await;
     let thread = test.server.start_thread().await;
@@ -240,7 +240,7 @@ async fn without_the_feature_all_tools_are_offered() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_refused_is_renewed_while_the_thread_lasts() {
+async fn refused_token_is_renewed_in_thread() {
     let call = sse::function_call("call", "mcp__codex_apps__mail_read", &json!({}));
     let replies = vec![HttpReply::stream(&sse::items(&[call])), text_reply("done")];
     let mut test = AppTest::new(directory(), replies, "").await;
@@ -267,7 +267,7 @@ async fn a_token_that_is_refused_is_renewed_while_the_thread_lasts() {
 }
 
 #[tokio::test]
-async fn a_person_approves_a_tool_by_the_name_of_its_app() {
+async fn app_tool_approval_names_the_app() {
     let call = |id| {
         let call = sse::function_call(id, "mcp__codex_apps__mail_erase", &json!({}));
         HttpReply::stream(&sse::items(&[call]))

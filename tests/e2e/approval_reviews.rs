@@ -110,7 +110,7 @@ impl ReviewTest {
 }
 
 #[tokio::test]
-async fn an_action_of_low_risk_runs_without_asking_a_person() {
+async fn low_risk_action_runs_unasked() {
     let mut test = ReviewTest::new().await;
     test.push_call();
     test.push_verdict(79);
@@ -148,7 +148,7 @@ async fn an_action_of_low_risk_runs_without_asking_a_person() {
 }
 
 #[tokio::test]
-async fn denied_action_does_not_run_and_the_model_gets_the_reason() {
+async fn model_gets_reason_of_denied_action() {
     let mut test = ReviewTest::new().await;
     test.push_call();
     test.push_verdict(80);
@@ -168,7 +168,7 @@ async fn denied_action_does_not_run_and_the_model_gets_the_reason() {
 }
 
 #[tokio::test]
-async fn newer_clients_see_a_denied_command_end_as_it_began() {
+async fn newer_clients_see_denied_command_end() {
     let mut test = ReviewTest::with_arguments(&["--newer-clients"]).await;
     test.push_call();
     test.push_verdict(90);

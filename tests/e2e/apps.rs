@@ -485,7 +485,7 @@ async fn a_bad_directory_is_an_error_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_token_that_the_directory_refuses_is_renewed_within_the_request() {
+async fn token_refused_by_directory_is_renewed() {
     let mut test = AppTest::new(directory(), Vec::new(), "").await;
     test.refuse(&token("w1"));
     let asked = test.server.begin("app/list", json!({})).await.unwrap();
@@ -501,7 +501,7 @@ async fn a_token_that_the_directory_refuses_is_renewed_within_the_request() {
 }
 
 #[tokio::test]
-async fn tools_of_apps_are_offered_by_the_settings_and_called() {
+async fn offered_app_tools_can_be_called() {
     let call = sse::function_call("call", "mcp__codex_apps__mail_read", &json!({}));
     let replies = vec![
         HttpReply::stream(&sse::items(&[call])),
@@ -533,7 +533,7 @@ async fn tools_of_apps_are_offered_by_the_settings_and_called() {
 }
 
 #[tokio::test]
-async fn without_the_feature_or_the_login_there_are_no_apps() {
+async fn apps_need_feature_and_login() {
     let settings = "[features]\napps = false\n";
     let mut off = AppTest::new(directory(), vec![text_reply("done")], settings).await;
     let none = json!({ "data": [], "nextCursor": null });

@@ -191,7 +191,7 @@ async fn workers_share_the_rows_and_finish_each_once() {
 }
 
 #[tokio::test]
-async fn failures_come_first_in_the_page_and_are_tried_again() {
+async fn failures_come_first_and_are_retried() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text("<b>done</b>")));
     let tasks = "id,prompt,checks\ngood,a,\nbad,b,\"[\"\"echo why >&2; exit 4\"\"]\"\n";
@@ -293,7 +293,7 @@ async fn interrupted_check_runs_again_and_the_turn_does_not() {
 }
 
 #[tokio::test]
-async fn limit_of_a_row_and_budget_of_the_run_hold() {
+async fn row_limit_and_run_budget_hold() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text("done")));
     let batch = Batch::new(&model, &rows(6), &["--run-max-tokens", "25"]);

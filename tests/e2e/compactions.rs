@@ -239,7 +239,7 @@ async fn ephemeral_threads_have_pins_and_no_stored_compactions() {
 }
 
 #[tokio::test]
-async fn truncated_summary_is_used_and_an_empty_one_is_ignored() {
+async fn summary_may_be_truncated_but_not_empty() {
     let (model, _home, mut server, thread) = started(json!({})).await;
     let start = json!({ "threadId": thread });
     for (summary, status) in [("", "failed"), ("half of it", "completed")] {

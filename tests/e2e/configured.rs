@@ -120,7 +120,7 @@ async fn index_and_log_folders_are_configurable() {
 }
 
 #[tokio::test]
-async fn the_preset_of_plan_mode_has_the_effort_of_the_settings() {
+async fn plan_mode_has_configured_effort() {
     for (settings, expected) in [
         ("", "medium"),
         ("plan_mode_reasoning_effort = 'high'", "high"),
@@ -165,7 +165,7 @@ async fn commit_trailer_is_in_the_model_instructions() {
 }
 
 #[tokio::test]
-async fn a_thread_has_the_skills_and_tools_that_its_request_sets() {
+async fn request_sets_skills_and_tools_of_thread() {
     let replies = (0..3).map(|number| message_reply(&format!("message-{number}"), "done"));
     let model = ModelServer::start(replies).await.unwrap();
     let home = scripted_home(&model, "");

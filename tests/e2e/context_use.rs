@@ -39,7 +39,7 @@ fn tokens(read: &Value, kind: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn parts_of_a_context_are_the_same_after_a_restart() {
+async fn context_parts_survive_restart() {
     let model = ModelServer::start([]).await.unwrap();
     let home = scripted_home(&model, "");
     fs::write(home.path().join("AGENTS.md"), "Be brief. ".repeat(100)).unwrap();
@@ -105,7 +105,7 @@ async fn parts_of_a_context_are_the_same_after_a_restart() {
 }
 
 #[tokio::test]
-async fn context_use_is_reported_during_turns_and_for_ephemeral_threads() {
+async fn context_use_is_reported_during_turns() {
     let latch = Latch::new();
     let stream = HttpReply::status(200).header("content-type", "text/event-stream");
     let answer = counted(sse::text("one"), 4000, 1000);

@@ -201,7 +201,7 @@ async fn methods_reply_quickly_for_a_dead_mount() {
 }
 
 #[tokio::test]
-async fn requests_on_a_dead_mount_are_refused_without_delaying_others() {
+async fn dead_mount_does_not_delay_other_requests() {
     let Some((home, mount)) = mounted("") else {
         return;
     };
@@ -369,7 +369,7 @@ async fn settings_that_name_a_dead_mount_hold_nobody_up() {
 }
 
 #[tokio::test]
-async fn command_on_a_dead_mount_ends_at_its_time_limit() {
+async fn command_on_dead_mount_times_out() {
     let Some((home, mount)) = mounted("") else {
         return;
     };

@@ -72,7 +72,7 @@ async fn service_that_answers_is_asked_for_its_models() {
 }
 
 #[test]
-fn service_that_is_not_there_is_an_error_with_its_address() {
+fn unreachable_service_error_has_its_address() {
     let home = home_with(
         "model = \"m\"\nmodel_provider = \"mine\"\n[model_providers.mine]\nbase_url = \"http://127.0.0.1:1/v1\"\n",
     );

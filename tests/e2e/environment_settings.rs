@@ -127,7 +127,7 @@ async fn a_script_of_exec_works_on_another_machine() {
 }
 
 #[tokio::test]
-async fn the_programs_of_the_user_are_started_with_the_right_arguments() {
+async fn user_programs_get_their_arguments() {
     let there = tempfile::tempdir().unwrap();
     let programs = tempfile::tempdir().unwrap();
     for name in ["ssh", "podman", "docker", "kubectl"] {

@@ -266,7 +266,7 @@ fn neither_sockets_nor_other_processes_are_reached() {
 
 /// A patch has no process to run and no socket to open; the memory of others has a path.
 #[test]
-fn a_patch_does_not_reach_the_memory_of_another_process() {
+fn patch_cannot_write_memory_of_processes() {
     let victim = Victim::new();
     let path = format!("/proc/{}/mem", victim.process.id());
     for change in [

@@ -475,7 +475,7 @@ fn asking_tools(request: &Value) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn run_and_its_agents_are_offered_no_way_to_ask() {
+async fn unattended_run_has_no_tool_to_ask() {
     let model = ModelServer::start([]).await.unwrap();
     model.answer(|request| {
         let request = request.json();

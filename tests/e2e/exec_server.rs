@@ -187,7 +187,7 @@ async fn requests_before_the_handshake_are_refused() {
 }
 
 #[tokio::test]
-async fn input_with_an_id_that_came_before_is_not_written_twice() {
+async fn input_with_known_id_is_written_once() {
     let machine = TestMachine::start().await;
     let (mut socket, _) = machine.session().await;
     let mut params = machine.start_params("1", "head -c 4; sleep 0.1; echo .");

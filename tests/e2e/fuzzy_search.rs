@@ -142,7 +142,7 @@ async fn search_session_reports_matches_for_each_query() {
 }
 
 #[tokio::test]
-async fn session_that_was_used_least_recently_ends_beyond_the_limit() {
+async fn least_recently_used_session_ends() {
     let mut serving = Serving::start().await;
     let root = make(&serving, &["a.txt"]);
     let update = |id: &str| json!({ "sessionId": id, "query": "a" });

@@ -226,7 +226,7 @@ async fn no_attempt_reads_a_hidden_file(mode: &str) {
 }
 
 #[tokio::test]
-async fn no_command_of_a_writable_workspace_reads_a_hidden_file() {
+async fn commands_cannot_read_hidden_files() {
     if hides() {
         no_attempt_reads_a_hidden_file("workspace-write").await;
     }
@@ -405,7 +405,7 @@ async fn unusable_patterns_deny_their_folder() {
 }
 
 #[tokio::test]
-async fn patterns_hold_for_commands_of_clients_while_other_settings_are_invalid() {
+async fn client_commands_obey_patterns_with_invalid_settings() {
     if !hides() {
         return;
     }
@@ -456,7 +456,7 @@ async fn instructions_that_are_links_show_no_hidden_file() {
 }
 
 #[tokio::test]
-async fn patches_of_a_file_that_hides_others_are_asked_about() {
+async fn patch_of_hiding_file_needs_approval() {
     let patch = "*** Delete File: .codexignore\n";
     for mode in ["workspace-write", "danger-full-access"] {
         let settings = format!("approval_policy = 'never'\nsandbox_mode = '{mode}'");

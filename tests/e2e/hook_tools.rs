@@ -54,7 +54,7 @@ async fn the_text_of_a_tool_is_context() {
 }
 
 #[tokio::test]
-async fn a_tool_that_cannot_be_called_is_a_failed_run() {
+async fn uncallable_tool_fails_the_run() {
     for (tool, problem) in [
         (json!({ "server": "none" }), "unknown MCP server 'none'"),
         (

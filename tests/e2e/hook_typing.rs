@@ -84,7 +84,7 @@ async fn typed_commands_are_seen_and_blocked() {
 }
 
 #[tokio::test]
-async fn a_command_that_is_typed_in_parts_is_seen_whole() {
+async fn command_typed_in_parts_is_checked_whole() {
     let hooks = json!({ "PreToolUse": hook(&objects_to("touch forbidden")) });
     let (mut hooked, session) = with_shell(hooks).await;
     for chars in ["tou", "ch forb"] {

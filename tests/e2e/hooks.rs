@@ -398,7 +398,7 @@ async fn every_tool_can_be_refused() {
 }
 
 #[tokio::test]
-async fn a_patch_can_be_refused_under_the_names_of_others() {
+async fn edit_and_write_hooks_refuse_patches() {
     let patch = "*** Begin Patch\n*** Add File: made\n+x\n*** End Patch\n";
     let call = sse::custom_call("c1", "apply_patch", patch);
     let replies = [HttpReply::stream(&sse::items(&[call])), answer_with("done")];

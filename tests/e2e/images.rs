@@ -193,7 +193,7 @@ fn first_message(turns: &Value) -> &Value {
 }
 
 #[tokio::test]
-async fn an_image_of_the_user_is_stored_once_and_shown_everywhere() {
+async fn user_image_is_stored_once() {
     let (mut server, _model, home, thread) = scripted(&[]).await;
     let file = home.path().join("wide.png");
     fs::write(&file, image(2000, 700, ImageFormat::Png)).unwrap();

@@ -241,7 +241,7 @@ async fn a_call_that_had_begun_is_never_made_again() {
 }
 
 #[tokio::test]
-async fn calls_before_a_pending_approval_are_kept_after_a_kill() {
+async fn calls_before_pending_approval_survive_kill() {
     let two = [runs("call-1", "pwd"), runs("call-2", COUNTED_COMMAND)];
     let replies = vec![calls(&two), message_reply("m1", "done")];
     let (case, server, asked) = begun(replies, ASKING_SETTINGS, APPROVAL).await;
@@ -305,7 +305,7 @@ async fn turn_killed_between_requests_continues() {
 }
 
 #[tokio::test]
-async fn the_turn_keeps_its_settings_unless_the_request_has_others() {
+async fn turn_keeps_settings_without_override() {
     let replies = vec![
         calls(&[runs("call-1", COUNTED_COMMAND)]),
         message_reply("m1", "done"),
@@ -330,7 +330,7 @@ async fn the_turn_keeps_its_settings_unless_the_request_has_others() {
 }
 
 #[tokio::test]
-async fn a_fork_does_not_continue_the_turn_of_its_source() {
+async fn fork_does_not_continue_source_turn() {
     let replies = vec![
         calls(&[runs("call-1", COUNTED_COMMAND)]),
         message_reply("m1", "done"),
@@ -351,7 +351,7 @@ async fn a_fork_does_not_continue_the_turn_of_its_source() {
 }
 
 #[tokio::test]
-async fn a_fork_marks_the_turn_without_an_end_in_its_history() {
+async fn fork_marks_unfinished_turn() {
     let replies = vec![
         calls(&[runs("call-1", COUNTED_COMMAND)]),
         message_reply("m1", "done"),
@@ -481,7 +481,7 @@ async fn agent_turn_continues_after_a_resume() {
 }
 
 #[tokio::test]
-async fn message_that_a_client_saw_is_there_after_a_kill() {
+async fn shown_message_survives_kill() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text("done")));
     let home = scripted_home(&model, NEVER_SETTINGS);

@@ -183,7 +183,7 @@ async fn empty_model_message_is_stored_as_shown() {
 }
 
 #[tokio::test]
-async fn a_compaction_is_stored_as_the_first_turn_of_a_thread() {
+async fn compaction_can_be_first_turn() {
     let model = ModelServer::start([text_reply("a summary")]).await.unwrap();
     let home = untrusted_home(&model);
     let mut first = server(&home).await;

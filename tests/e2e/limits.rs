@@ -163,7 +163,7 @@ async fn unresponsive_mcp_server_delays_no_list() {
 }
 
 #[tokio::test]
-async fn two_calls_of_one_id_are_both_asked_about_and_answered() {
+async fn two_calls_with_one_id_are_both_answered() {
     let call =
         |script: &str| sse::function_call("same", "shell_command", &json!({ "command": script }));
     let calls = sse::items(&[call("touch one"), call("touch two")]);
@@ -212,7 +212,7 @@ async fn two_calls_of_one_id_are_both_asked_about_and_answered() {
 }
 
 #[tokio::test]
-async fn a_fork_is_on_disk_when_it_is_replied_to() {
+async fn fork_is_stored_before_reply() {
     let model = ModelServer::start([HttpReply::stream(&sse::text("done"))]);
     let model = model.await.unwrap();
     let home = scripted_home(&model, "");

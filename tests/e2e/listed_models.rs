@@ -39,7 +39,7 @@ async fn models_of_the_own_server_can_be_chosen() {
 }
 
 #[tokio::test]
-async fn list_does_not_wait_for_a_server_that_does_not_answer() {
+async fn list_does_not_wait_for_silent_server() {
     let model = ModelServer::start([]).await.unwrap();
     let never = Latch::new();
     model.push_for("/models", HttpReply::status(200).wait(&never).body("{}"));

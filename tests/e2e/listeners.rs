@@ -134,7 +134,7 @@ async fn a_port_serves_many_clients_and_its_probes() {
 }
 
 #[tokio::test]
-async fn a_ping_is_answered_in_the_middle_of_a_long_message() {
+async fn ping_is_answered_within_long_message() {
     let (_model, home) = home_with(Vec::new()).await;
     // Far more than the buffers between the two take.
     let path = home.path().join("long");
@@ -173,7 +173,7 @@ async fn unix_socket_is_private_and_replaced_only_if_abandoned() {
 }
 
 #[tokio::test]
-async fn a_unix_socket_without_a_path_is_in_the_home_folder() {
+async fn default_unix_socket_is_in_home_folder() {
     let (_model, home) = home_with(Vec::new()).await;
     let mut server = Listening::start(home.path(), &["--listen", "unix://"]).await;
     let folder = home.path().join("app-server-control");

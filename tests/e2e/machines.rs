@@ -266,7 +266,7 @@ async fn command_without_remote_confinement_is_refused() {
 }
 
 #[tokio::test]
-async fn a_turn_can_be_interrupted_while_the_connection_is_gone() {
+async fn turn_is_interrupted_without_connection() {
     let machine = OtherMachine::start().await;
     let wire = Wire::connect(&machine).await;
     let replies = [
@@ -523,7 +523,7 @@ async fn interrupted_remote_write_of_a_long_file_starts_again() {
 }
 
 #[tokio::test]
-async fn a_long_file_is_whole_though_the_connection_is_cut() {
+async fn long_file_survives_lost_connection() {
     let far = OtherMachine::start().await;
     let wire = Wire::connect(&far).await;
     let (_environments, machine) = machine_at(wire.url());

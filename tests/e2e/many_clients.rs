@@ -131,7 +131,7 @@ async fn unreadable_answer_is_a_refusal_with_a_warning() {
 
 /// Ids of questions are easy to guess.
 #[tokio::test]
-async fn an_answer_of_a_client_that_was_not_asked_decides_nothing() {
+async fn unasked_client_decides_nothing() {
     let asking = ApprovalServer::start().await;
     let (mut owner, thread, question) = asking.asked().await;
     let mut stranger = asking.server.connect().await;
@@ -216,7 +216,7 @@ async fn open_question_waits_for_the_next_client() {
 }
 
 #[tokio::test]
-async fn clients_that_resume_a_stored_thread_at_once_share_it() {
+async fn simultaneous_resumes_share_thread() {
     let replies = [sse::text("before"), sse::text("after")];
     let model = ModelServer::start(replies.map(|events| HttpReply::stream(&events)));
     let model = model.await.unwrap();

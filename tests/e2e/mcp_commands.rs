@@ -280,7 +280,7 @@ async fn refused_default_scopes_are_left_out() {
 /// A client that was registered by hand: its id and secret are used, its callback comes back at its path, and this
 /// program does not register itself.
 #[tokio::test]
-async fn a_registered_client_logs_in_with_its_id_and_secret() {
+async fn registered_client_logs_in_with_secret() {
     let web = OauthServer::start().await;
     let home = home(SETTINGS);
     let url = web.url();

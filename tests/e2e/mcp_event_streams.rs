@@ -177,7 +177,7 @@ impl EventStreamTest {
 }
 
 #[tokio::test]
-async fn call_resumes_in_the_next_stream_after_the_retry_time() {
+async fn call_resumes_after_retry_time() {
     let mut setup = EventStreamTest::start(StreamBehaviour::Continued { retry_ms: 700 }).await;
     let text = setup.called().await;
     assert!(

@@ -108,7 +108,7 @@ fn milliseconds() -> u64 {
 }
 
 #[tokio::test]
-async fn a_login_leads_to_tokens_that_are_kept_and_used() {
+async fn login_stores_and_uses_tokens() {
     let mut test = McpLoginTest::new("").await;
     assert_eq!(test.status().await, ("notLoggedIn".into(), Vec::new()));
     let url = test.begin(json!({})).await;
@@ -410,7 +410,7 @@ fn stored(home: &TempDir, web: &OauthServer, expires_at: u64) {
 }
 
 #[tokio::test]
-async fn tokens_are_renewed_before_they_expire_and_when_they_are_refused() {
+async fn expiring_and_refused_tokens_are_renewed() {
     for expires_at in [milliseconds() - 1000, milliseconds() + 3_600_000] {
         let prepare = |(home, web): (&TempDir, &OauthServer)| stored(home, web, expires_at);
         let mut test = McpLoginTest::with_keys("", prepare).await;
@@ -436,7 +436,7 @@ async fn tokens_are_renewed_before_they_expire_and_when_they_are_refused() {
 }
 
 #[tokio::test]
-async fn a_refresh_token_that_is_refused_is_not_sent_again() {
+async fn refused_refresh_token_is_dropped() {
     let prepare = |(home, web): (&TempDir, &OauthServer)| stored(home, web, milliseconds() - 1000);
     let mut test = McpLoginTest::with_keys("", prepare).await;
     test.web.takes_only("access-0");
@@ -451,7 +451,7 @@ async fn a_refresh_token_that_is_refused_is_not_sent_again() {
 }
 
 #[tokio::test]
-async fn server_headers_and_resource_are_sent_to_no_other_host() {
+async fn server_headers_stay_with_their_host() {
     let other = OauthServer::start().await;
     let other_url = other.url().replace("/mcp", "");
     let mut test = McpLoginTest::new("").await;

@@ -133,7 +133,7 @@ fn reads_events() -> Value {
 }
 
 #[test]
-fn a_client_that_does_not_ask_for_events_gets_progress() {
+fn client_without_events_gets_progress() {
     let mut client = McpClient::start("hello.toml", &json!({ "elicitation": {} }));
     let params = json!({ "name": "codex", "arguments": { "prompt": "go" },
                          "_meta": { "progressToken": 7 } });

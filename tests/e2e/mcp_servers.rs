@@ -635,7 +635,7 @@ async fn check_nothing_is_left(mut held: pipe::Receiver) {
 }
 
 #[tokio::test]
-async fn mcp_server_processes_end_with_the_thread_or_the_process() {
+async fn mcp_servers_end_with_thread_or_process() {
     let (server, _, held, _home) = self::held().await;
     server.finish().await.unwrap();
     check_nothing_is_left(held).await;

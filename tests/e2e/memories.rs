@@ -122,7 +122,7 @@ pub(crate) async fn until_consolidated(server: &mut AppServer) {
 }
 
 #[tokio::test]
-async fn notes_of_an_idle_thread_become_the_summary_of_later_ones() {
+async fn notes_become_summary_of_later_threads() {
     let model = ModelServer::start([text_reply("It is 8080.")])
         .await
         .unwrap();
@@ -266,7 +266,7 @@ async fn no_notes_are_taken_of_threads_that_are_excluded() {
 }
 
 #[tokio::test]
-async fn a_note_that_failed_is_not_taken_again_at_once() {
+async fn failed_note_is_not_retried_at_once() {
     let model = ModelServer::start([text_reply("one"), text_reply("two"), text_reply("three")])
         .await
         .unwrap();

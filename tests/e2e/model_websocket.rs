@@ -217,7 +217,7 @@ async fn a_server_that_forgot_the_response_gets_everything() {
 }
 
 #[tokio::test]
-async fn an_error_on_the_websocket_is_that_of_its_status() {
+async fn websocket_error_has_its_status() {
     let mut test = SocketTest::accepting("stream_max_retries = 0").await;
     let limit = json!({"error": {"type": "usage_limit_reached", "plan_type": "pro"}});
     test.model.push(HttpReply::json(429, &limit));
@@ -238,7 +238,7 @@ fn runs(log: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn lost_websocket_ends_the_turn_once_and_repeats_no_command() {
+async fn lost_websocket_repeats_no_command() {
     let mut test = SocketTest::accepting("stream_max_retries = 3").await;
     let log = test.home.path().join("log");
     let events = call(&format!("echo run >> {}", log.display()));
@@ -268,7 +268,7 @@ async fn lost_websocket_ends_the_turn_once_and_repeats_no_command() {
 }
 
 #[tokio::test]
-async fn unknown_websocket_messages_are_skipped_and_binary_ones_end_the_response() {
+async fn binary_websocket_message_ends_response() {
     let mut test = SocketTest::accepting("stream_max_retries = 1").await;
     let (one, other) = (text("one"), text("other"));
     let frames = |reply: HttpReply, events: &[Value]| {
@@ -315,7 +315,7 @@ async fn interrupted_response_is_not_read_by_the_next_request() {
 }
 
 #[tokio::test]
-async fn the_trace_of_a_websocket_has_incremental_requests_and_reduces() {
+async fn websocket_trace_reduces() {
     let replies = [call("echo hi"), text("one"), text("two")];
     let mut traced = Traced::start_with("Scripted", "supports_websockets = true", &replies).await;
     traced.model.accept_websockets();
@@ -381,7 +381,7 @@ async fn deaf_server() -> (String, tokio::task::JoinHandle<()>) {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_reading_fails_the_turn_in_time() {
+async fn stalled_server_fails_turn_in_time() {
     let (url, task) = deaf_server().await;
     let limits = "stream_max_retries = 1\nstream_idle_timeout_ms = 200";
     let home = home_of(&url, limits);

@@ -184,7 +184,7 @@ async fn user_command_ends_at_its_time_limit() {
 }
 
 #[tokio::test]
-async fn a_watch_has_the_name_that_its_client_gives_it() {
+async fn client_names_its_watch() {
     let mut serving = Serving::start().await;
     let params = json!({ "path": serving.home.path(), "watchId": "mine" });
     let watch = serving.result("fs/watch", params.clone()).await;
@@ -208,7 +208,7 @@ async fn a_watch_has_the_name_that_its_client_gives_it() {
 }
 
 #[tokio::test]
-async fn a_message_keeps_the_id_that_its_client_gave_it() {
+async fn message_keeps_client_id() {
     let mut conversation = ThreeTurnThread::of_three_turns().await;
     let thread = conversation.thread.clone();
     let input = json!([{ "type": "text", "text": "mine" }]);

@@ -213,7 +213,7 @@ async fn occurrences_are_in_questions_and_answers() {
 }
 
 #[tokio::test]
-async fn newer_clients_get_absolute_paths_of_files_that_are_read() {
+async fn newer_clients_get_absolute_paths() {
     let call = sse::function_call("c1", "shell_command", &json!({ "command": "cat d/f" }));
     for is_newer in [true, false] {
         let replies = [
@@ -300,7 +300,7 @@ async fn unsupported_history_methods_answer_like_0_169() {
 }
 
 #[tokio::test]
-async fn resume_during_a_turn_has_the_usage_of_the_last_turn() {
+async fn resume_within_turn_has_last_usage() {
     let stalls = HttpReply::stream(&[sse::created("r")]).stall();
     let mut scripted = ScriptedThread::start([message(0, "one"), stalls], json!({})).await;
     scripted.call("thread/goal/get", json!({})).await;
@@ -326,7 +326,7 @@ async fn resume_during_a_turn_has_the_usage_of_the_last_turn() {
 }
 
 #[tokio::test]
-async fn leaving_a_mode_shows_the_instructions_of_the_default_one() {
+async fn left_mode_restores_default_instructions() {
     let mut scripted = ScriptedThread::start([], json!({})).await;
     let settings =
         json!({ "model": "scripted", "reasoning_effort": null, "developer_instructions": null });

@@ -166,7 +166,7 @@ fn files(folder: &Path) -> usize {
 }
 
 #[tokio::test]
-async fn all_files_of_a_thread_are_moved_and_removed_together() {
+async fn thread_files_are_moved_together() {
     let model = model().await;
     let home = newer_home(&model);
     let mut server = experimental_server(&home).await;

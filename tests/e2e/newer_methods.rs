@@ -75,7 +75,7 @@ async fn thread_items_can_be_paged_from_both_ends() {
 }
 
 #[tokio::test]
-async fn terminals_in_the_background_are_listed_and_stopped_one_by_one() {
+async fn background_terminals_are_listed_and_stopped() {
     let runs = |id: &str, script: &str| {
         let arguments = json!({ "cmd": script, "yield_time_ms": 250 });
         sse::function_call(id, "exec_command", &arguments)

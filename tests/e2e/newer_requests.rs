@@ -419,7 +419,7 @@ async fn efforts_and_tiers_that_are_not_known_pass_through() {
 }
 
 #[tokio::test]
-async fn a_flat_tool_of_the_client_may_name_its_namespace() {
+async fn flat_client_tool_may_have_namespace() {
     let tool = |name: &str, more: Value| {
         let mut tool =
             json!({ "name": name, "description": "d", "inputSchema": { "type": "object" } });

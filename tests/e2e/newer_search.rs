@@ -207,7 +207,7 @@ async fn a_timeline_has_turns_and_items_in_their_order() {
 }
 
 #[tokio::test]
-async fn a_side_thread_belongs_to_its_thread_and_is_not_listed() {
+async fn side_thread_is_not_listed() {
     let replies = ["one", "aside"].into_iter().enumerate();
     let replies = replies.map(|(number, text)| message(number, text));
     let mut scripted = ScriptedThread::start(replies, json!({})).await;

@@ -263,7 +263,7 @@ async fn an_image_may_be_a_file_of_the_provider() {
 }
 
 #[tokio::test]
-async fn a_thread_may_lose_its_environment_and_get_it_back() {
+async fn thread_environment_can_be_restored() {
     let replies = [message(0, "one"), message(1, "two"), message(2, "three")];
     let mut scripted = ScriptedThread::start(replies, json!({})).await;
     let cwd = scripted.thread["cwd"].clone();
@@ -371,7 +371,7 @@ async fn totals_until(server: &mut AppServer, member: &str, value: &Value) -> Ve
 }
 
 #[tokio::test]
-async fn token_usage_is_reported_once_per_response_and_in_a_fork() {
+async fn token_usage_is_reported_per_response_and_fork() {
     let replies = (0..3).map(|number| message(number, "done"));
     let newer = json!({ "threadSource": "user" });
     let mut scripted = ScriptedThread::start(replies, newer).await;

@@ -79,7 +79,7 @@ async fn turns_before_the_first_newer_request_count_as_unread() {
 }
 
 #[tokio::test]
-async fn details_of_images_and_sound_reach_the_model_and_come_back() {
+async fn image_and_sound_details_round_trip() {
     let mut scripted = ScriptedThread::start([message(0, "seen")], json!({})).await;
     let pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
     let input = json!([
@@ -330,7 +330,7 @@ async fn command_events(decision: &str) -> Vec<(Value, Value)> {
 }
 
 #[tokio::test]
-async fn a_command_that_waits_for_approval_is_shown_to_newer_clients() {
+async fn newer_clients_see_command_awaiting_approval() {
     for (decision, status) in [
         ("accept", "completed"),
         ("decline", "declined"),
@@ -348,7 +348,7 @@ async fn a_command_that_waits_for_approval_is_shown_to_newer_clients() {
 }
 
 #[tokio::test]
-async fn a_diff_outside_a_repository_is_relative_for_newer_clients() {
+async fn newer_clients_get_relative_diffs() {
     let folder = tempfile::tempdir().unwrap();
     let script =
         "apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: new.txt\n+hello\n*** End Patch\nEOF";

@@ -242,7 +242,7 @@ async fn cause(release: &str, reply: HttpReply) -> Value {
 }
 
 #[tokio::test]
-async fn cause_of_an_error_is_one_that_the_release_knows() {
+async fn error_cause_is_known_to_client_release() {
     for (status, code, expected) in [
         (
             400,

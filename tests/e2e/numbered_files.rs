@@ -222,7 +222,7 @@ async fn fork_of_a_numbered_thread_continues_its_numbers() {
 }
 
 #[tokio::test]
-async fn agents_of_a_numbered_thread_are_numbered_also_after_a_resume() {
+async fn agent_lines_are_numbered_after_resume() {
     let mut numbered = Numbered::start(NEWER_ARGUMENTS).await;
     let parent = numbered.thread.clone();
     for turn in ["one", "two"] {

@@ -201,7 +201,7 @@ async fn hook_with_changed_files_needs_trust_again() {
 }
 
 #[tokio::test]
-async fn planted_program_on_the_search_path_is_not_run_by_hooks() {
+async fn hooks_do_not_run_planted_program() {
     let case = Workspace::new().await;
     case.write("bin/unrelated", "");
     case.set_hook(&format!("printenv HOME; {}", case.note("good")));

@@ -354,7 +354,7 @@ async fn through_a_shell_command() {
 }
 
 #[tokio::test]
-async fn patch_that_does_not_fit_is_an_item_with_its_changes() {
+async fn failed_patch_is_item_with_changes() {
     let patch = "*** Begin Patch\n*** Update File: a.txt\n@@\n-four\n+4\n*** End Patch\n";
     let call = sse::function_call("call-1", "apply_patch", &json!({ "input": patch }));
     let replies = [sse::items(&[call]), sse::text("done")];

@@ -267,7 +267,7 @@ async fn trusted_project_permissions_are_granted() {
 }
 
 #[tokio::test]
-async fn permissions_of_a_project_that_is_not_trusted_are_unknown() {
+async fn untrusted_project_has_no_permissions() {
     let folders = PermissionTest::with_settings("", "").await;
     let project = Path::new(&folders.path("project")).join(".codex");
     fs::create_dir(&project).unwrap();
@@ -341,7 +341,7 @@ async fn newer_clients_cannot_lift_hidden_read_limits() {
 }
 
 #[tokio::test]
-async fn permissions_hold_in_threads_that_are_resumed_by_another_server() {
+async fn permissions_hold_after_resume_elsewhere() {
     let tables = "[permissions.p.filesystem]\n':root' = 'read'\n\
                   ':workspace_roots' = { '.' = 'write', 'secret' = 'deny', 'sub' = 'read' }\n";
     let folders =

@@ -92,7 +92,7 @@ async fn pipes_in_the_home_folder_hold_nobody_up() {
 }
 
 #[tokio::test]
-async fn a_pipe_that_a_request_or_a_setting_names_is_refused() {
+async fn named_pipes_are_refused() {
     let model = model().await;
     let home = scripted_home(&model, "");
     let thread = "00000000-0000-7000-8000-000000000001";

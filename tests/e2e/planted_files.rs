@@ -132,7 +132,7 @@ fn linked_payload_folder_reveals_no_host_files() {
 }
 
 #[test]
-fn a_log_or_manifest_that_is_a_link_is_not_read() {
+fn linked_log_or_manifest_is_not_read() {
     for name in ["trace.jsonl", "manifest.json"] {
         let recorded = Recorded::new();
         let real = recorded.host().join(name);

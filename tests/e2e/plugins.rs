@@ -719,7 +719,7 @@ async fn user_mcp_server_wins_over_a_plugin_server() {
 }
 
 #[tokio::test]
-async fn killed_install_leaves_the_old_or_the_new_plugin_version() {
+async fn killed_install_leaves_whole_plugin() {
     const FILES: usize = 150;
     let home = tempfile::tempdir().unwrap();
     let mut team = MarketplaceFolder::new(&home.path().join("team"), "team");

@@ -126,7 +126,7 @@ async fn trusted_project_cannot_enable_unreviewed_hooks() {
 }
 
 #[tokio::test]
-async fn a_trusted_project_cannot_switch_off_the_hooks_of_the_user() {
+async fn project_cannot_disable_user_hooks() {
     let test = TrustedProject::new(
         "[features]\ncodex_hooks = true\n",
         "features.hooks = false\n",

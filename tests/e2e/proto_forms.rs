@@ -141,7 +141,7 @@ fn custom_prompts_are_listed() {
 }
 
 #[test]
-fn the_name_of_a_thread_reaches_the_index_of_other_releases() {
+fn thread_name_reaches_index_of_other_releases() {
     let mut proto = Proto::start(SETTINGS, &[sse::text("hello")], |_| {});
     let configured = proto.wait_for("session_configured");
     let id = configured["msg"]["session_id"].as_str().unwrap().to_owned();

@@ -49,7 +49,7 @@ fn answer(proto: &mut Proto, asked: &Value, decision: &str) {
 }
 
 #[test]
-fn more_input_aborts_the_running_task_and_starts_another_one() {
+fn more_input_replaces_running_task() {
     let replies = [endless(), endless(), HttpReply::stream(&sse::text("there"))];
     let mut proto = Proto::start_with(SETTINGS, replies, |_| {});
     proto.submit_text("1", "first");

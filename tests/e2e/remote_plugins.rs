@@ -208,7 +208,7 @@ fn prepare(home: &Path) {
 }
 
 #[tokio::test]
-async fn a_new_home_folder_gets_the_plugins_of_the_account_once() {
+async fn new_home_gets_account_plugins_once() {
     let settings = (
         "approval_policy = \"never\"\n",
         "[plugins.\"other@openai-curated\"]\nenabled = true\n",

@@ -178,7 +178,7 @@ async fn commands_find_the_files_that_were_written_before_them() {
 }
 
 #[tokio::test]
-async fn threads_and_searches_find_the_files_that_were_written_before_them() {
+async fn files_written_before_a_thread_are_found() {
     let (_model, _home, mut server) = started().await;
     let work = tempfile::tempdir().unwrap();
     let file = work.path().join("AGENTS.md");
@@ -215,7 +215,7 @@ async fn threads_and_searches_find_the_files_that_were_written_before_them() {
 }
 
 #[tokio::test]
-async fn turns_that_were_taken_back_are_not_read_any_more() {
+async fn reverted_turns_are_not_read() {
     let (model, _home, mut server) = started().await;
     let thread = server.start_thread().await;
     let id = json!({ "threadId": thread });
@@ -251,7 +251,7 @@ async fn turns_that_were_taken_back_are_not_read_any_more() {
 }
 
 #[tokio::test]
-async fn settings_of_another_agent_are_read_as_they_were_taken_over() {
+async fn imported_settings_read_back_unchanged() {
     let (_model, _home, mut server) = started().await;
     let folder = tempfile::tempdir().unwrap();
     let repository = folder.path().canonicalize().unwrap();

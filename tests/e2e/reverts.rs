@@ -158,7 +158,7 @@ async fn the_terminals_of_reverted_turns_are_stopped() {
 }
 
 #[tokio::test]
-async fn the_turns_of_a_rollback_are_those_that_clients_see() {
+async fn rollback_counts_visible_turns() {
     let mut scripted = thread_with_a_turn([message(1, "two")]).await;
     let command = json!({ "command": "echo typed" });
     scripted.call("thread/shellCommand", command).await;
@@ -174,7 +174,7 @@ async fn the_turns_of_a_rollback_are_those_that_clients_see() {
 
 /// The observer of the protocol counts the replies.
 #[tokio::test]
-async fn rollback_in_a_turn_or_at_the_end_has_one_reply() {
+async fn rollback_has_one_reply() {
     let latch = Latch::new();
     let mut scripted = thread_with_a_turn([held(&latch, "two")]).await;
     let params = json!({ "input": input("second") });
@@ -193,7 +193,7 @@ async fn rollback_in_a_turn_or_at_the_end_has_one_reply() {
 }
 
 #[tokio::test]
-async fn a_compaction_that_waited_for_the_reverted_turn_is_reverted_too() {
+async fn waiting_compaction_is_reverted_with_turn() {
     let latch = Latch::new();
     let held = held(&latch, "two");
     let mut scripted = thread_with_a_turn([held, message(2, "SHORT")]).await;

@@ -83,7 +83,7 @@ fn every_ready_scenario_is_played_here() {
 }
 
 #[test]
-fn a_mistake_in_a_scenario_is_named_with_its_place() {
+fn scenario_mistake_has_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("wrong.toml");
     fs::write(

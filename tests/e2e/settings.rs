@@ -18,7 +18,7 @@ fn write(key_path: &str, value: Value, strategy: &str) -> Value {
 }
 
 #[tokio::test]
-async fn an_edit_keeps_comments_and_is_seen_by_the_next_read() {
+async fn edit_keeps_comments() {
     let home = home_with("# mine\nmodel = \"a\" # why\n\n[tui]\ntheme = \"dark\"\n");
     let mut server = experimental_server(&home).await;
     let params = write("model", json!("b"), "replace");
@@ -108,7 +108,7 @@ async fn a_batch_merges_tables_and_removes_keys() {
 }
 
 #[tokio::test]
-async fn tables_of_other_programs_are_read_as_they_were_written() {
+async fn tables_of_other_programs_are_readable() {
     let home = home_with("[desktop]\nfirst = \"there\"\nday = 2020-01-01\n[desktop.sub]\nx = 1\n");
     let mut server = experimental_server(&home).await;
     let config = read_config(&mut server, json!({})).await;

@@ -82,7 +82,7 @@ async fn signal_ends_running_work() {
 
 /// A client that ends sends its last requests and closes the input at once.
 #[tokio::test]
-async fn requests_before_the_end_of_the_input_find_their_thread() {
+async fn requests_before_end_of_input_are_answered() {
     const OPEN_REQUESTS: usize = 50;
     let model = ModelServer::start([HttpReply::stream(&sse::text("hi"))]);
     let model = model.await.unwrap();
@@ -125,7 +125,7 @@ async fn requests_before_the_end_of_the_input_find_their_thread() {
 
 /// A client that does not read gives the server a reason to wait for a moment.
 #[tokio::test]
-async fn a_second_signal_ends_a_server_on_standard_input_at_once() {
+async fn second_signal_ends_stdio_server() {
     let home = tempfile::tempdir().unwrap();
     std::fs::write(home.path().join("long"), vec![0; 1 << 20]).unwrap();
     let mut server = serving::unread(home.path());

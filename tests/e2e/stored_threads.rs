@@ -126,7 +126,7 @@ async fn a_thread_knows_the_repository_that_it_began_in() {
 }
 
 #[tokio::test]
-async fn a_thread_is_handed_over_when_its_process_is_idle() {
+async fn idle_process_hands_thread_over() {
     let model = model().await;
     let home = scripted_home(&model, "");
     let mut first = experimental_server(&home).await;

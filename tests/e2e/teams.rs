@@ -214,7 +214,7 @@ async fn oldest_clients_see_agent_activity_as_tool_calls() {
 }
 
 #[tokio::test]
-async fn a_task_after_a_restart_reaches_the_agent_with_its_history() {
+async fn restarted_agent_has_its_history() {
     let model = ModelServer::start([spawn("worker"), wait("wait"), answer("done")]).await;
     let model = model.unwrap();
     let latch = push_held_reply(&model, "made");

@@ -274,7 +274,7 @@ async fn queued_messages_are_sent_when_the_thread_is_opened() {
 }
 
 #[tokio::test]
-async fn a_message_is_queued_even_if_nobody_opens_the_thread() {
+async fn unopened_thread_can_queue_messages() {
     let model = model(&["one"]).await;
     let place = ExecFolders::with_model(&model);
     run(&place, &["exec", "first"]).await;

@@ -121,7 +121,7 @@ async fn trace_commands_take_a_thread_without_a_bundle() {
 }
 
 #[tokio::test]
-async fn exported_page_is_a_conversation_with_the_timeline_behind_it() {
+async fn exported_page_has_conversation_and_timeline() {
     let answer = "## Done\n\n- **two** things\n\n<img src=x onerror=alert(1)> [more](javascript:alert(1)) [here](https://example.org/)";
     let call = sse::function_call("c1", "shell_command", &json!({ "command": "echo built" }));
     let model = ModelServer::start([

@@ -135,7 +135,7 @@ async fn senseless_answer_is_a_refusal_with_a_warning() {
 }
 
 #[tokio::test]
-async fn a_message_that_is_cut_short_ends_with_its_turn() {
+async fn cut_message_ends_with_turn() {
     let begun = HttpReply::stream(&[
         sse::created("resp"),
         sse::added(&sse::message("")),
@@ -163,7 +163,7 @@ async fn a_message_that_is_cut_short_ends_with_its_turn() {
 }
 
 #[tokio::test]
-async fn turns_are_paged_and_left_out_where_they_are_not_wanted() {
+async fn turns_are_paged_and_optional() {
     let replies = ["a", "b", "c"].map(|id| message_reply(id, id));
     let model = ModelServer::start(replies).await.unwrap();
     let home = untrusted_home(&model);

@@ -139,7 +139,7 @@ async fn compacted_between(folder: &Path, input: &str, before: &str, after: &str
 }
 
 #[tokio::test]
-async fn rules_and_files_that_a_compaction_left_out_are_found() {
+async fn content_left_out_by_compaction_is_found() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("db")).unwrap();
     let rule = "Never edit db/schema_v2.sql by hand. Use the generator.";

@@ -121,7 +121,7 @@ fn a_packed_bundle_is_smaller_and_serves_all_commands() {
 }
 
 #[test]
-fn a_bundle_is_packed_only_when_its_session_has_ended() {
+fn bundle_of_running_session_is_not_packed() {
     let recorded = Recorded::play("hello.toml");
     recorded.end_early();
     let pack = || codex(&["debug", "trace", "pack", "--keep", recorded.bundle()]);
@@ -188,7 +188,7 @@ fn texts_are_found_in_requests_and_outputs() {
 }
 
 #[test]
-fn old_bundles_are_deleted_but_not_those_of_running_sessions() {
+fn bundles_of_running_sessions_are_kept() {
     let recorded = Recorded::play("hello.toml");
     let prune = |more: &[&str]| {
         let folder = [recorded.folder()];

@@ -189,7 +189,7 @@ async fn page_shows_each_call_in_one_line() {
 }
 
 #[tokio::test]
-async fn trace_story_starts_at_the_last_failure_and_finds_other_turns() {
+async fn trace_story_starts_at_last_failure() {
     let mut traced = Traced::start(&[]).await;
     let thread = traced.thread().await;
     for (words, fails) in [("Read it", false), ("Break it", true), ("Mend it", false)] {

@@ -86,7 +86,7 @@ async fn scripts_of_a_review_have_numbers_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_summary_by_the_provider_has_its_request_and_both_histories() {
+async fn provider_summary_has_request_and_histories() {
     let replies = ["first", "second", "third"].map(|text| response(&[message_item(text)]));
     let mut traced = Traced::start_as("OpenAI", &replies).await;
     let summary = json!({ "output": [{ "type": "compaction", "encrypted_content": "sealed" }] });
@@ -247,7 +247,7 @@ async fn sessions_with_memories_replay_without_their_files() {
 }
 
 #[tokio::test]
-async fn pinned_texts_are_in_a_replay_until_they_are_taken_away() {
+async fn replay_follows_pinned_texts() {
     let model = ModelServer::start([]).await.unwrap();
     model.always(HttpReply::stream(&sse::text("the summary")));
     let home = scripted_home(&model, "approval_policy = \"never\"");

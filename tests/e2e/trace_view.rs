@@ -10,7 +10,7 @@ use crate::trace_reduce::unpack;
 use crate::{codex, stdout_of};
 
 #[test]
-fn pages_and_exports_are_written_into_the_bundle_or_where_asked() {
+fn pages_and_exports_are_written_where_asked() {
     let folder = tempfile::tempdir().unwrap();
     let bundle = unpack(folder.path());
     let path = bundle.to_str().unwrap();

@@ -144,7 +144,7 @@ fn a_command_runs_in_the_sandbox_of_the_settings() {
 }
 
 #[test]
-fn the_input_of_the_model_is_printed_and_nothing_is_stored() {
+fn model_input_is_printed_and_not_stored() {
     let place = ExecFolders::new();
     fs::write(place.work.path().join("AGENTS.md"), "Whisper.").unwrap();
     let printed = stdout_of(&run(&place, &["debug", "prompt-input", "hello there"]));

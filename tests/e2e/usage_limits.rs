@@ -121,7 +121,7 @@ async fn turn_end_has_its_usage() {
 }
 
 #[tokio::test]
-async fn the_limits_of_a_thread_hold_after_its_server_was_killed() {
+async fn thread_limits_survive_kill() {
     let mut replies = vec![message_reply("a", "one"), message_reply("b", "two")];
     replies.extend([message_reply("c", "three"), message_reply("d", "four")]);
     let model = ModelServer::start(replies).await.unwrap();

@@ -76,7 +76,7 @@ fn client_gets_a_child_before_its_updates() {
 }
 
 #[test]
-fn child_is_idle_after_its_turn_and_closes_with_its_parent() {
+fn child_closes_with_its_parent() {
     let mut children = Children::default();
     children.follow(&spawn("item/started", json!([])));
     children.follow(&spawn("item/completed", json!(["child"])));
@@ -88,7 +88,7 @@ fn child_is_idle_after_its_turn_and_closes_with_its_parent() {
 }
 
 #[test]
-fn the_input_of_a_child_is_a_message_of_its_parent() {
+fn input_of_child_comes_from_its_parent() {
     let mut children = Children::default();
     children.follow(&spawn("item/started", json!([])));
     let text = json!({ "type": "text", "text": "look", "text_elements": [] });
@@ -104,7 +104,7 @@ fn the_input_of_a_child_is_a_message_of_its_parent() {
 }
 
 #[test]
-fn an_agent_with_a_path_is_a_child_named_after_it() {
+fn agent_with_path_is_named_after_it() {
     let mut children = Children::default();
     let item = json!({ "type": "subAgentActivity", "id": "s", "kind": "started", "agentThreadId": "child",
                        "agentPath": "/root/reader" });

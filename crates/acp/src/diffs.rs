@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_has_both_texts_before_and_after_it_is_applied() {
+    fn edit_has_both_texts_at_all_stages() {
         let edit = change(PatchChangeKind::Update { move_path: None }, EDIT);
         let expected = (
             "/w/f".into(),

@@ -53,7 +53,7 @@ fn modes_match_options() {
 }
 
 #[test]
-fn listed_models_can_be_set_and_have_the_current_one() {
+fn current_model_is_listed() {
     let settings = settings("on-request", "readOnly");
     let models = json!(settings.model_state());
     assert_eq!(models["currentModelId"], "a[low]");
@@ -106,7 +106,7 @@ fn unusual_settings_are_the_configured_mode() {
 }
 
 #[test]
-fn the_workspace_has_the_configured_folders_and_those_of_the_client() {
+fn workspace_joins_configured_and_client_folders() {
     let change = settings("on-request", "readOnly")
         .change_mode("workspace-write")
         .unwrap();

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn an_image_is_its_data_and_comes_back_as_it_was() {
+    fn image_survives_conversion_and_back() {
         let image = json!({ "type": "image", "mimeType": "image/png", "data": "AAAA" });
         let expected = json!([{ "type": "image", "url": "data:image/png;base64,AAAA" }]);
         assert_eq!(inputs_of(json!([image])).unwrap(), expected);

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_reply_counts_as_read_after_a_time_or_a_request() {
+    async fn reply_counts_as_read_after_delay_or_request() {
         let gate = Arc::new(UpdateGate::closed());
         let start = tokio::time::Instant::now();
         gate.reply_read().await;

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_name_is_free_again_when_the_run_is_over() {
+    async fn name_is_free_after_run() {
         let runs = Arc::new(Runs::default());
         let reservation = runs.enter("a", true).unwrap();
         assert!(runs.enter("a", true).is_none());

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_later_search_with_the_same_token_ends_the_earlier() {
+    fn later_search_replaces_one_with_same_token() {
         let searches = Searches::default();
         let first = searches.begin(Some("a"));
         let other = searches.begin(Some("b"));

@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn pure_additions_go_below_the_context_or_to_the_end() {
+    fn additions_follow_context_or_end() {
         check("a\nb\n", "@@\n+new", Ok("a\nb\nnew\n"));
         check("a\nb\n", "@@ a\n+new", Ok("a\nnew\nb\n"));
         check("a\nb\n", "@@ a\n+new\n*** End of File", Ok("a\nb\nnew\n"));

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn slurm_gets_an_array_with_a_task_for_each_row() {
+    fn slurm_array_has_task_per_row() {
         let home = tempfile::tempdir().unwrap();
         let folder = folder(&home.path().join("it's mine"));
         let script = slurm_script(
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn kubernetes_gets_an_indexed_job_with_the_key_as_a_reference() {
+    fn kubernetes_job_is_indexed_and_refers_to_the_key() {
         let home = tempfile::tempdir().unwrap();
         let folder = folder(&home.path().join("run"));
         let job = kubernetes_job(

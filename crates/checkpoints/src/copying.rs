@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn links_large_files_and_files_over_the_budget_are_not_copied() {
+    fn copies_skip_links_and_large_files() {
         let base = tempfile::tempdir().unwrap();
         let base = dunce::canonicalize(base.path()).unwrap();
         let limits = CheckpointLimits {

@@ -288,7 +288,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn names_that_are_not_text_are_read_back_as_they_were() {
+    fn non_utf8_names_are_read_back_unchanged() {
         use std::os::unix::ffi::OsStrExt as _;
         for name in [&b"/a\xff b"[..], b"/plain \xc3\xa9"] {
             let path = PathBuf::from(std::ffi::OsStr::from_bytes(name));

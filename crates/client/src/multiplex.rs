@@ -230,7 +230,7 @@ mod tests {
     use crate::Client;
 
     #[tokio::test]
-    async fn replies_reach_those_who_wait_and_are_noted_in_their_place() {
+    async fn replies_reach_waiting_callers_in_order() {
         let (ours, theirs) = tokio::io::duplex(4096);
         let (input, output) = tokio::io::split(ours);
         let (caller, mut events) = Client::new(input, output).split();

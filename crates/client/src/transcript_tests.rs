@@ -47,7 +47,7 @@ fn a_message_is_printed_once_however_it_comes() {
 }
 
 #[test]
-fn a_command_shows_its_script_its_output_and_its_end() {
+fn command_shows_script_output_and_end() {
     let expected = "Command\n  $ ls; pwd\n  | a\n  | b\n  exit code 2 after 12 ms\n";
     let started = ("item/started", command("inProgress", None, None));
     let ended = ("item/completed", command("failed", Some("a\nb"), Some(2)));
@@ -90,7 +90,7 @@ fn command_output_has_no_terminal_sequences() {
 }
 
 #[test]
-fn waiting_for_the_model_is_shown_unless_a_tool_runs() {
+fn wait_for_model_is_shown_without_running_tool() {
     let after = |seconds: &[u64], style: Style, running: bool| {
         let mut transcript = Transcript::new(Vec::new(), style, 80);
         let mut params = command("inProgress", None, None);

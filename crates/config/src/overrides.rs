@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_on_top_of_others_replace_what_each_of_them_names() {
+    fn later_settings_replace_only_what_they_name() {
         let with = |flags: &[&str]| {
             let mut overrides = Overrides::default();
             for flag in flags {

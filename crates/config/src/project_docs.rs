@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn files_below_are_of_the_project_visible_and_within_the_limit() {
+    fn instruction_files_below_are_visible_and_limited() {
         let folders = folders(&[]);
         let cwd = &folders.root;
         for folder in ["a", "a/b", "c", "vendor/p", "third_party", ".dot", "hidden"] {

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_are_not_for_projects_are_removed_and_named() {
+    fn settings_not_for_projects_are_removed() {
         let table: Table = r#"
             model = "m"
             [features]

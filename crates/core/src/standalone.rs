@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_is_relative_to_ours_and_has_to_exist() {
+    fn relative_command_folder_has_to_exist() {
         let mut command = command();
         command.cwd = Some("bin".into());
         let launch = commands().launch(command.clone()).unwrap();

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_of_an_administrator_come_on_top_of_those_of_files() {
+    fn administrator_rules_override_rule_files() {
         let required = "rules.prefix_rules = [\n\
             { pattern = [{ token = 'rm' }], decision = 'forbidden', justification = 'use trash' },\n\
             { pattern = [{ token = 'git' }, { any_of = ['push', 'pull'] }], decision = 'prompt' },\n]";

@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn skills_below_a_trusted_folder_are_not_trusted_with_it() {
+    fn trust_of_folder_excludes_skills_below() {
         let machine = tempfile::tempdir_in("/var/tmp").unwrap();
         let top = dunce::canonicalize(machine.path()).unwrap();
         let (home, project) = (top.join("home"), top.join("project"));

@@ -612,7 +612,7 @@ fn only_denying_host_rules_limit_the_network() {
 }
 
 #[test]
-fn allowing_rules_are_per_port_and_denying_rules_for_all_ports() {
+fn allow_rules_hold_per_port_and_deny_rules_for_all() {
     let entries = |host: &str, protocol: &str, decision: &str| {
         let mut rules = RuleSet::default();
         let text = format!(

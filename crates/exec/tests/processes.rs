@@ -285,7 +285,7 @@ async fn a_stop_is_quick() {
 }
 
 #[tokio::test]
-async fn output_is_kept_with_a_background_process_on_the_pipe() {
+async fn background_process_does_not_lose_output() {
     let limits = RunLimits {
         linger: Duration::from_millis(100),
         ..limits()

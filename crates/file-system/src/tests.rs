@@ -89,7 +89,7 @@ fn special_files_are_not_opened() {
 }
 
 #[test]
-fn a_nul_byte_in_a_path_is_the_callers_fault() {
+fn nul_byte_in_path_is_invalid_request() {
     let path = Path::new("/tmp/a\0b");
     let errors = [
         open(path, 1).unwrap_err(),

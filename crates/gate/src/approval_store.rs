@@ -150,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_host_that_was_denied_is_denied_on_every_port() {
+    fn denied_host_is_denied_on_every_port() {
         let mut approvals = ApprovalStore::default();
         let host = Host::parse("a.test").unwrap();
         approvals.allow_host(host.clone(), 80);

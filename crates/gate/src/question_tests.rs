@@ -60,7 +60,7 @@ fn question_states_that_the_command_leaves_the_sandbox() {
 }
 
 #[test]
-fn a_command_in_the_sandbox_has_the_reason_of_the_model() {
+fn sandboxed_command_has_reason_of_model() {
     let texts = asked(
         "rm -rf x",
         SandboxPermissions::UseDefault,
@@ -130,7 +130,7 @@ fn question_states_that_the_command_has_hidden_characters() {
 }
 
 #[test]
-fn additional_rights_are_named_before_the_words_of_the_model() {
+fn additional_rights_precede_reason_of_model() {
     let policy = TurnPolicy {
         inline_permissions: true,
         ..on_request()

@@ -453,7 +453,7 @@ fn in_folder(turn_policy: TurnPolicy, folder: &std::path::Path, path: &str) -> T
 }
 
 #[test]
-fn programs_of_the_model_are_not_those_of_the_system() {
+fn programs_of_model_are_not_system_programs() {
     let folder = models_folder();
     let own = folder.path().display().to_string();
     let decide = |argv: &[&str], path: &str, approvals: &ApprovalStore| {
@@ -532,7 +532,7 @@ fn programs_of_the_model_are_not_those_of_the_system() {
 }
 
 #[test]
-fn a_login_file_of_the_model_makes_a_shell_unknown() {
+fn login_file_of_model_makes_shell_unknown() {
     let folder = models_folder();
     let home = folder.path().join("home");
     std::fs::create_dir(&home).unwrap();

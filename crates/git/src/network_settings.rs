@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_settings_of_the_user_about_the_network_are_taken() {
+    fn network_settings_come_from_user_only() {
         let listed = "global\0credential.helper\n!mine\0local\0http.proxy\nx\0system\0http.https://h/.sslverify\0\
                       global\0filter.x.smudge\nrun\0global\0core.fsmonitor\nrun\0global\0hook.x.command\nrun\0\
                       command\0url.ssh://h/.insteadof\nhttps://h/\0global\0uploadpack.packobjectshook\nrun\0";

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_branch_a_tag_and_a_commit_are_copied_without_history() {
+    async fn branches_tags_and_commits_are_copied_shallowly() {
         let remote = Remote::new();
         let (head, first) = (
             remote.git(&["rev-parse", "HEAD"]),

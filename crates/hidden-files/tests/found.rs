@@ -262,7 +262,7 @@ mod links {
 
 #[cfg(unix)]
 #[test]
-fn built_in_list_is_made_again_when_a_link_has_changed() {
+fn changed_link_rebuilds_built_in_list() {
     let home = tempfile::tempdir().unwrap();
     let home = home.path().canonicalize().unwrap();
     let secrets = home.join("elsewhere/credentials");

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_input_that_ends_within_a_long_line_ends_after_it() {
+    async fn input_may_end_within_long_line() {
         let mut input = b"longer than ten".as_slice();
         let mut line = Vec::new();
         let first = next_line(&mut input, 10, &mut line).await.unwrap();

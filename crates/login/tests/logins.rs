@@ -149,7 +149,7 @@ fn way_back(auth_url: &str, more: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_api_key_is_stored_for_its_owner_only_and_forgotten() {
+async fn stored_api_key_is_private_and_removable() {
     let test = LoginTest::new().await;
     let accounts = test.accounts();
     assert_eq!(accounts.login(), None);
@@ -471,7 +471,7 @@ impl TokenRefresher for ScriptedRefresher {
 }
 
 #[tokio::test]
-async fn host_tokens_are_renewed_by_the_host_and_never_stored() {
+async fn host_tokens_are_never_stored() {
     let test = LoginTest::new().await;
     test.accounts().log_in_with_api_key("sk").unwrap();
     let accounts = test.accounts();

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn mcp_questions_are_sent_in_replies_and_answered_in_requests() {
+    async fn mcp_questions_travel_in_replies() {
         let (peer, _lines) = Peer::new("cancel");
         let mut call = ActiveCall::new(request(&peer, 1));
         let (first, reply) = call.ask("t", json!("one"));

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_is_asked_about_with_the_files_that_it_changes() {
+    fn patch_question_names_changed_files() {
         let change = |path: &str, kind: Value| -> FileUpdateChange {
             serde_json::from_value(json!({ "path": path, "kind": kind, "diff": "" })).unwrap()
         };
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_form_has_the_members_of_the_protocol_only() {
+    fn plain_form_has_protocol_members_only() {
         let form = plain_form(&JsonRpcId::Number(7), &command(), &[]).unwrap();
         let names: Vec<_> = form.as_object().unwrap().keys().collect();
         assert_eq!(names, ["message", "requestedSchema", "mode", "_meta"]);

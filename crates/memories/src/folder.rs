@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_replaces_the_folder_and_links_are_left_out() {
+    fn copy_replaces_folder_without_links() {
         let home = tempfile::tempdir().unwrap();
         let memories = home.path().join("memories");
         let left = home.path().join(".tmp/memories-left");

@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn used_notes_come_first_and_unused_ones_are_left_out() {
+    fn used_notes_come_first() {
         let folder = tempfile::tempdir().unwrap();
         let store = MemoryStore::in_folder(folder.path());
         for (thread, made_at) in [("old", 5), ("a", 20), ("b", 30), ("c", 40)] {

@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_calls_and_outputs_are_shown_and_context_is_not() {
+    fn context_messages_are_not_shown() {
         let output =
             json!({ "type": "function_call_output", "call_id": "c", "output": "port 8080" });
         let lines = [

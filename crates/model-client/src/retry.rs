@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn waits_double_up_to_a_minute_and_end_with_the_policy() {
+    fn retry_delays_double_up_to_a_minute() {
         let policy = RetryPolicy::new(99);
         let wait = |retry| {
             policy

@@ -13,7 +13,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 use crate::support::{Setup, drain, request};
 
 #[tokio::test]
-async fn a_request_is_well_formed_and_its_stream_is_read() {
+async fn request_is_well_formed_and_stream_read() {
     let server = MockServer::start().await;
     let stream = sse::frames(&sse::text("hello"));
     let reply = ResponseTemplate::new(200).set_body_raw(stream, "text/event-stream");

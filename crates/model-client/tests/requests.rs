@@ -301,7 +301,7 @@ async fn attempts_are_observed_and_silent_repeats_are_not() {
 }
 
 #[tokio::test]
-async fn a_response_that_is_cut_off_or_given_up_is_observed() {
+async fn incomplete_response_is_observed() {
     let evidence = Arc::new(Evidence::default());
     let mut request = request();
     request.context.observer = Some(Arc::<Evidence>::clone(&evidence));
@@ -359,7 +359,7 @@ async fn compaction_has_headers_of_its_own() {
 }
 
 #[tokio::test]
-async fn models_are_listed_as_far_as_they_can_be_read() {
+async fn readable_models_are_listed() {
     let setup = Setup::new([]).await;
     let known = codex_model_client::ModelCatalog::bundled();
     let known = serde_json::to_value(&known.models()[0]).unwrap();

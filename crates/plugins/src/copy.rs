@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_too_large_or_too_deep_is_refused() {
+    fn too_large_or_deep_folder_is_refused() {
         let (folder, to) = folders();
         let from = folder.path().join("from");
         let large = File::create(from.join("large")).unwrap();

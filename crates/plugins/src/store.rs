@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plugin_that_cannot_be_installed_leaves_the_former_one() {
+    fn failed_installation_keeps_former_plugin() {
         let machine = Machine::new();
         machine.write("source/text", "one");
         machine.install().unwrap();

@@ -317,7 +317,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_are_read_with_their_sections_on_the_same_line() {
+    fn section_and_setting_may_share_a_line() {
         let text = "[alias] st = \"!./x \\\"a\\\"\"\n[filter \"f\"]\n\tclean = sh ./y ; z\n# z = 1\nhooksPath = \"h # i\" # j\n";
         let expected = [
             ("st", "!./x \"a\""),

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fresh_id_parses_and_later_ones_sort_after_it() {
+    fn new_ids_parse_and_sort_by_time() {
         let (first, second) = (ThreadId::new(), ThreadId::new());
         assert_eq!(ThreadId::parse(first.as_str()), Ok(first.clone()));
         assert!(first < second);

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases_are_ordered_by_number_and_this_program_is_the_newest() {
+    fn releases_are_ordered_up_to_this_program() {
         let parse = |text| Release::parse(text).unwrap();
         assert!(parse("0.99") < parse("0.117") && parse("0.171") < parse("own"));
         assert_eq!(parse("0.140").to_string(), "0.140");
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn client_releases_start_at_the_first_and_exclude_this_program() {
+    fn client_releases_exclude_this_program() {
         assert_eq!(Release::parse_client("0.117"), Ok(Release::FIRST));
         assert!(Release::parse_client("0.999").is_ok());
         for wrong in ["own", "0.116", "0.171.0", "171", ""] {

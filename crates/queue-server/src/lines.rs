@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn line_over_the_limit_is_skipped_and_the_next_one_read() {
+    async fn too_long_line_is_skipped() {
         let mut lines = InputLines::new(&b"four\ntoo long\n\nend"[..], 4);
         let mut seen = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {

@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_delegated_once_and_its_result_asks_for_a_response() {
+    fn delegated_result_asks_for_response() {
         let mut dialect = SecondDialect::default();
         let call = json!({"type": "function_call", "name": "codex", "call_id": "c", "id": "i",
                           "arguments": "{\"prompt\":\"fix it\"}"});

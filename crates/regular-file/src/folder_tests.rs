@@ -113,7 +113,7 @@ fn a_file_takes_the_place_of_a_link() {
 }
 
 #[test]
-fn update_leaves_a_file_with_the_same_bytes_as_it_is() {
+fn update_keeps_file_with_same_bytes() {
     let (base, path) = place();
     let secret = base.path().join("secret");
     symlink(&secret, path.join("sub/link")).unwrap();

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_are_found_by_their_number_in_the_same_file_only() {
+    fn entry_numbers_hold_within_one_file() {
         let home = tempfile::tempdir().unwrap();
         let home = home.path();
         assert_eq!(message_history(home), MessageHistoryState::default());

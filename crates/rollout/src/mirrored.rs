@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn command_is_mirrored_with_its_output_cut_and_skipped_here() {
+    fn mirrored_command_has_cut_output() {
         let payload = mirrored_item("thread", "t", &command_end(&"x".repeat(1 << 20)), 5).unwrap();
         assert!(payload.len() < 20_000, "{}", payload.len());
         let payload = String::from_utf8(payload).unwrap();

@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn links_in_a_folder_that_a_command_moved_are_not_followed() {
+    fn links_in_moved_folder_are_not_followed() {
         let folders = folders(&["work/one", "other"]);
         let at = |name: &str| folders.top.join("work").join(name);
         symlink("../../other", at("one/link")).unwrap();

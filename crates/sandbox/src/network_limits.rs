@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_permissions_have_their_lists_and_unknown_ones_close() {
+    fn unknown_permission_settings_deny() {
         let mut limits = NetworkLimits::default();
         limits.add_of_permissions(listed("p", ListOwner::Permissions, true));
         let network = |settings: &[&str]| {

@@ -357,7 +357,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn program_takes_its_place_only_after_its_checksum_was_compared() {
+    fn checksum_is_compared_before_installation() {
         let script = install_script("0123");
         let place = |part: &str| script.find(part).unwrap();
         assert!(place("!= \"0123\"") < place("chmod 700"));

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn skills_are_found_below_the_root_except_hidden_and_deep() {
+    fn hidden_and_deep_skills_are_not_found() {
         let root = tempfile::tempdir().unwrap();
         let root = dunce::canonicalize(root.path()).unwrap();
         write(root.join("a/SKILL.md"));

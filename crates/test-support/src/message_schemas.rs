@@ -397,7 +397,7 @@ mod tests {
 
     #[test]
     #[should_panic(expected = "accepts a request: account/login/cancel is no")]
-    fn a_request_of_another_type_that_is_accepted_is_noticed() {
+    fn accepted_request_of_wrong_type_is_reported() {
         let mut schemas = ClientSchemas::default();
         let params = json!({ "loginId": 1 });
         schemas.sent(&json!({ "id": 1, "method": "account/login/cancel", "params": params }));

@@ -457,18 +457,18 @@ mod tests {
     }
 
     #[test]
-    fn terminal_begins_for_a_client_that_comes_after_its_turn() {
+    fn late_client_sees_terminal_begin() {
         late_terminal(&["item/started", "item/completed"]);
     }
 
     #[test]
     #[should_panic(expected = "ends without having begun")]
-    fn end_of_a_terminal_that_did_not_begin_is_noticed() {
+    fn terminal_end_without_begin_is_reported() {
         late_terminal(&["item/completed"]);
     }
 
     #[test]
-    fn a_client_that_reads_a_thread_is_not_subscribed_to_it() {
+    fn reading_a_thread_does_not_subscribe() {
         let mut observer = ProtocolObserver::default();
         observer.sent(&json!({ "id": 1, "method": "thread/read" }));
         let turns = json!([{ "id": "u", "status": "inProgress", "items": [] }]);

@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_agent_of_an_item_reports_it_and_once() {
+    fn item_is_reported_once_by_its_agent() {
         let home = tempfile::tempdir().unwrap();
         let state = ThreadState::of_home(home.path(), |_| None);
         state.add_agent_job(&job("j", "t"), &items(3)).unwrap();

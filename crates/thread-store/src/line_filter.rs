@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_without_a_word_of_the_term_are_passed_over() {
+    fn lines_without_search_words_are_skipped() {
         check("Message 47", "a MESSAGE  47 b", true);
         check("message 47", "message\n47", true);
         check("message 47", "message 4", false);

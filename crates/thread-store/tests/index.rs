@@ -284,7 +284,7 @@ async fn archived_threads_are_a_list_of_their_own() {
 }
 
 #[tokio::test]
-async fn first_list_after_a_kill_has_the_threads_that_were_moved() {
+async fn moved_threads_are_listed_after_kill() {
     let home = Home::new();
     let (id, path) = home.thread(1, "/w", "one");
     let (other, _) = home.thread(100, "/w", "two");
@@ -469,7 +469,7 @@ async fn list_without_an_index_stays_complete_under_load() {
 }
 
 #[tokio::test]
-async fn a_home_that_cannot_be_written_is_listed_from_memory() {
+async fn read_only_home_is_listed_from_memory() {
     let home = Home::new();
     let (id, _) = home.thread(1, "/w", "one");
     // A folder in place of the file, because permissions do not restrict tests that run as root.

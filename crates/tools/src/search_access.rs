@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn later_access_opens_no_live_results_and_less_closes_them() {
+    fn live_results_close_with_less_access() {
         let full = SandboxPolicy::DangerFullAccess;
         let less = serde_json::from_str(r#"{"type":"read-only"}"#).unwrap();
         let seen = |policies: &[&SandboxPolicy]| -> Vec<bool> {

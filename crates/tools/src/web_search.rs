@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_access_makes_stored_results_live_where_limits_allow_it() {
+    fn full_access_permits_live_results_within_limits() {
         let live = |mode, live_with_full_access| {
             let search = WebSearch {
                 mode,

@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn old_bundles_expire_first_and_only_as_many_as_needed() {
+    fn oldest_bundles_expire_first() {
         let bundles = [bundle(1, 10), bundle(2, 20), bundle(3, 30)];
         let now = SystemTime::UNIX_EPOCH + Duration::from_hours(24 * 4);
         let count = |max_age, max_bytes| {

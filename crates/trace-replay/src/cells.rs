@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_answer_of_a_script_is_in_the_next_request() {
+    fn next_request_has_answer_of_script() {
         let request = json!({ "input": [
             { "type": "custom_tool_call", "call_id": "c", "name": "exec", "input": "1" },
             { "type": "custom_tool_call_output", "call_id": "c", "name": "exec", "output": "soon" },

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_added_item_is_not_a_change_of_those_after_it() {
+    fn added_item_does_not_change_later_ones() {
         let request = |items: &[u32]| json!({ "input": items });
         let fields = compare(&request(&[1, 2, 3]), &request(&[1, 9, 2, 3]));
         assert_eq!(fields[0].path, "input[1]");

@@ -86,7 +86,7 @@ fn optional_fields_may_be_absent_or_null() {
 }
 
 #[test]
-fn params_have_names_and_may_be_absent_if_all_are_optional() {
+fn optional_params_may_be_absent() {
     assert_eq!(
         ClientRequest::read("thread/start", None).unwrap(),
         read("thread/start", &json!({})).unwrap()

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn hidden_models_are_listed_on_request_and_one_is_the_default() {
+    fn model_list_hides_models_and_names_a_default() {
         assert!(
             list(false, None, None)
                 .data

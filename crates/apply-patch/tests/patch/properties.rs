@@ -82,7 +82,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn an_edit_written_as_a_patch_gives_the_edited_file(
+    fn patch_of_edit_reproduces_edited_file(
         edits in edits(),
         tail in prop::collection::vec(line(), 0..2),
         crlf in any::<bool>(),

@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folder_is_the_named_one_or_that_of_the_settings() {
+    fn named_folder_overrides_settings() {
         let config = json!({ "environments": { "box": { "cwd": "/srv" }, "bare": {} } });
         let folder = |asked: &str| {
             let chosen = environments(asked, &config);

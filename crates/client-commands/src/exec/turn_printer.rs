@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn last_message_is_the_output_and_progress_goes_to_stderr() {
+    async fn output_is_last_message_and_progress_on_stderr() {
         let (output, notes) = printed(&options());
         assert_eq!(output, "All is well.\n");
         assert!(notes.contains("thread-1"), "{notes}");

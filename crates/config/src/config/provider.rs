@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn built_in_providers_take_their_address_from_settings_then_variables() {
+    fn provider_address_prefers_settings_to_variables() {
         let mut env = Environment::default();
         let url = |text: &str, env: &Environment, id: &str| {
             let (providers, warnings) = all(text, env);

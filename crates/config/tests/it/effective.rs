@@ -285,7 +285,7 @@ fn files_that_settings_name_have_to_be_there() {
 }
 
 #[test]
-fn requirements_that_cannot_be_read_close_everything_for_commands_without_thread() {
+fn unreadable_requirements_refuse_commands_without_thread() {
     for files in [
         &[("etc/requirements.toml", "experimental_network.domains = 3")][..],
         &[("etc/requirements.toml", "a = = 1")],

@@ -154,7 +154,7 @@ fn untrusted_project_gives_the_reason() {
 }
 
 #[test]
-fn user_layer_can_be_ignored_but_not_the_machine_layer() {
+fn only_user_layer_can_be_ignored() {
     let mut environment = TestEnvironment::new(&[
         ("etc/config.toml", "model = 'of the machine'"),
         (
@@ -304,7 +304,7 @@ fn a_trusted_project_cannot_redirect_or_run_programs() {
 }
 
 #[test]
-fn a_broken_file_of_a_trusted_project_is_an_error() {
+fn broken_file_of_trusted_project_is_error() {
     let environment =
         TestEnvironment::new(&[TRUSTED_FILE, ("repo/.codex/config.toml", "a = 1\nb = =")])
             .in_folder("repo");

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_keep_the_users_words_and_the_newest_of_the_rest() {
+    fn limits_keep_user_messages_and_newest_items() {
         let mut items = vec![user("first")];
         for number in 0..60 {
             items.extend([call(), output(&format!("out {number}"))]);

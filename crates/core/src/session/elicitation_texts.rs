@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_forms_show_and_answers_stay_as_they_are() {
+    fn form_texts_are_escaped_and_answers_kept() {
         let odd = "a\u{202e}b";
         let form = json!({
             "type": "object",

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_name_of_threads_counts_and_nothing_is_no_citation() {
+    fn citations_accept_both_names_of_threads() {
         let of = |inside: &str| citation_of(&format!("{OPEN_TAG}{inside}{CLOSE_TAG}"));
         let ids = of("<thread_ids>\nt\n</thread_ids>").unwrap().rollout_ids;
         assert_eq!(ids, ["t"]);

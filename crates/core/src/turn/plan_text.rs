@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_that_is_not_closed_ends_with_the_text() {
+    fn unclosed_plan_ends_with_text() {
         let (message, plan) = split("<proposed_plan>\nx");
         assert_eq!((message.as_str(), plan.as_deref()), ("", Some("x")));
     }

@@ -85,7 +85,7 @@ fn notices(input: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_agent_has_the_permissions_of_the_turn_that_starts_it() {
+async fn agent_has_permissions_of_starting_turn() {
     let mut driver = driver().await;
     let patch = ThreadSettingsPatch {
         sandbox_policy: Some(SandboxPolicy::DangerFullAccess),
@@ -182,7 +182,7 @@ async fn parent_gets_the_agent_result_with_its_next_request() {
 }
 
 #[tokio::test]
-async fn the_end_of_a_thread_is_the_end_of_its_agents() {
+async fn agents_end_with_their_thread() {
     let mut driver = driver().await;
     let mut agent = start_stalled(&mut driver).await;
     let id = driver.thread.id().clone();

@@ -123,7 +123,7 @@ async fn finished_turn_compacts_above_the_configured_limit() {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_done_does_not_fail_by_a_compaction() {
+async fn failed_compaction_does_not_fail_finished_turn() {
     let rules = CompactionRules {
         after_turn_percent: Some(1),
         ..CompactionRules::default()
@@ -211,7 +211,7 @@ async fn a_compaction_that_fails_leaves_everything_as_it_was() {
 }
 
 #[tokio::test]
-async fn a_compaction_that_is_stopped_leaves_everything_as_it_was() {
+async fn stopped_compaction_changes_nothing() {
     fails(vec![ModelReply::Silence], true).await;
     fails(vec![ModelReply::Stall(starts("summ", &["su"]))], true).await;
 }
@@ -254,7 +254,7 @@ async fn compaction_request_drops_the_oldest_items() {
 }
 
 #[tokio::test]
-async fn a_smaller_model_gets_a_summary_by_the_larger_one() {
+async fn larger_model_summarizes_for_smaller_one() {
     let mut driver = one_turn(100_000, 20_000).await;
     driver
         .submit(Op::OverrideTurnContext(Box::new(OverrideTurnContext {

@@ -66,7 +66,7 @@ async fn at_the_end_of_a_stream_that_was_cut() {
 }
 
 #[tokio::test]
-async fn a_tool_that_ran_before_the_cut_is_not_forgotten() {
+async fn tool_call_before_cut_is_kept() {
     let events = vec![Ok(ModelEvent::ItemDone(plan_call("a"))), Err(broken())];
     let driver = recovers(vec![ModelReply::Events(events)]).await;
     assert_eq!(outputs(&driver.model.inputs()[1]), ["Plan updated"]);

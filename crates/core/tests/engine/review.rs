@@ -27,7 +27,7 @@ fn result(driver: &Driver) -> Option<ReviewOutput> {
 }
 
 #[tokio::test]
-async fn a_review_becomes_part_of_the_conversation_but_not_its_reading() {
+async fn conversation_has_result_of_review_only() {
     let mut driver = Driver::new().await;
     driver
         .model

@@ -56,7 +56,7 @@ async fn plain_input_steers_too() {
 }
 
 #[tokio::test]
-async fn a_message_that_steers_keeps_the_id_of_its_client() {
+async fn steering_message_keeps_client_id() {
     let (mut driver, turn, feed) = running().await;
     driver
         .model

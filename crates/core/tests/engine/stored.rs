@@ -134,7 +134,7 @@ async fn compacted_thread_has_user_messages_and_summary() {
 }
 
 #[tokio::test]
-async fn a_torn_file_loads_and_its_open_call_is_closed() {
+async fn torn_file_loads_with_closed_call() {
     let driver = three_turns().await;
     let path = driver.thread.rollout_path().unwrap().to_owned();
     driver.manager.close(driver.thread.id()).await;

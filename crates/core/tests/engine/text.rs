@@ -77,7 +77,7 @@ async fn the_next_turn_carries_the_first() {
 }
 
 #[tokio::test]
-async fn calls_are_answered_in_order_and_the_model_is_asked_again() {
+async fn calls_are_answered_in_order_in_next_request() {
     let mut driver = Driver::new().await;
     let bad = call("update_plan", json!({ "plan": 7 }), "b");
     let unknown = call("no_such_tool", json!({}), "c");
@@ -199,7 +199,7 @@ async fn unsupported_operation_is_an_error_and_the_thread_continues() {
 }
 
 #[tokio::test]
-async fn an_image_that_the_model_made_is_shown_and_kept() {
+async fn generated_image_is_shown_and_kept() {
     let mut driver = Driver::new().await;
     let image = ResponseItem::ImageGenerationCall {
         id: "ig_1".to_owned(),

@@ -201,7 +201,7 @@ async fn prefix_rule_allows_matching_commands() {
 }
 
 #[tokio::test]
-async fn a_person_may_choose_a_rule_that_was_not_proposed() {
+async fn user_may_choose_unproposed_rule() {
     let mut driver = asking().await;
     asked_about(&mut driver, "print x").await;
     driver
@@ -331,7 +331,7 @@ async fn a_patch_is_applied_inside_and_asked_about_outside() {
 
 /// The shell could not enter the folder either.
 #[tokio::test]
-async fn a_patch_in_a_folder_that_is_not_there_makes_none() {
+async fn patch_does_not_create_its_working_folder() {
     let mut driver = Driver::new().await;
     let patch = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch";
     let call = script(&format!("cd sub && apply_patch <<'EOF'\n{patch}\nEOF"), "a");

@@ -210,7 +210,7 @@ fn local_address_needs_consent_of_every_list_owner() {
 }
 
 #[test]
-fn proxy_needs_an_allowing_list_and_no_administrator_without_it() {
+fn proxy_needs_allow_list() {
     let allows = |lists: &[(&str, bool)]| {
         let lists = lists.iter().map(|(text, upstream_proxy)| HostList {
             upstream_proxy: *upstream_proxy,

@@ -491,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_are_not_known_leave_the_rest_of_an_entry() {
+    fn unknown_values_keep_the_rest_of_an_entry() {
         let mut entry = serde_json::to_value(minimal()).unwrap();
         entry["default_reasoning_level"] = json!("ultra");
         entry["supported_reasoning_levels"] = json!([{"effort": "max", "description": "d"}]);

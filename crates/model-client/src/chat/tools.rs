@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn hosted_tools_are_left_out_and_the_others_are_functions() {
+    fn hosted_tools_are_omitted() {
         let image = ToolSpec::ImageGeneration {
             output_format: "png".to_owned(),
         };

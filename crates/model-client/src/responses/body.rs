@@ -312,7 +312,7 @@ mod tests {
         r#"{"type":"message","role":"user","content":[{"type":"input_text","text":"hi"}]"#;
 
     #[test]
-    fn a_plain_request_has_every_fixed_field_and_no_other() {
+    fn plain_request_has_fixed_fields_only() {
         let expected = format!(
             r#"{{"model":"m","instructions":"do","input":[{HI_MESSAGE}}}],"tools":[],"tool_choice":"auto","parallel_tool_calls":false,"reasoning":null,"store":false,"stream":true,"include":[],"prompt_cache_key":"t"}}"#
         );

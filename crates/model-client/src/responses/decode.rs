@@ -576,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    fn malformed_call_is_an_error_and_other_items_are_skipped() {
+    fn malformed_call_fails_alone() {
         let done = |item: Value| json!({"type": "response.output_item.done", "item": item});
         for call in CALLS {
             let (_, error) = decode(&[done(json!({"type": call, "name": 7}))]);

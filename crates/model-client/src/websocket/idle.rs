@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_answers_keeps_the_connection_for_ten_minutes() {
+    async fn answering_server_keeps_connection() {
         let (connection, mut server) = idle().await;
         // Reading answers the pings.
         tokio::spawn(async move { while server.next().await.is_some() {} });
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_does_not_answer_a_ping_loses_the_connection() {
+    async fn unanswered_ping_closes_connection() {
         let (connection, server) = idle().await;
         tokio::time::sleep(PING_INTERVAL * 2 - Duration::from_secs(1)).await;
         assert!(is_open(&connection));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn pings_of_the_server_are_answered_and_data_closes_the_connection() {
+    async fn pings_are_answered_and_data_closes_connection() {
         let (connection, mut server) = idle().await;
         server.send(Message::Ping("a".into())).await.unwrap();
         let answer = server.next().await.unwrap().unwrap();

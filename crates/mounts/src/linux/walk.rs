@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_followed_to_the_mount_that_they_lead_to() {
+    fn links_lead_to_their_mount() {
         let folder = tempfile::tempdir().unwrap();
         let top = folder.path().canonicalize().unwrap();
         for name in ["mount/inner", "other"] {

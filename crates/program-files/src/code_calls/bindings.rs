@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_that_are_set_in_other_forms_are_not_known() {
+    fn variables_set_in_other_forms_are_unknown() {
         use Language::{JavaScript, Lua, Perl, Php, Python, Ruby};
         for (language, set, form) in [
             (Python, "d = 'a'\n", "d, e = f()"),

@@ -440,7 +440,7 @@ fn modules_with_other_names_are_protected() {
 }
 
 #[test]
-fn modules_that_scripts_do_not_import_are_no_files_of_them() {
+fn modules_without_import_are_not_followed() {
     let place = LineFolder::new();
     for (path, text) in [
         (
@@ -1596,7 +1596,7 @@ fn workspace_home_folder_contains_program_code() {
 }
 
 #[test]
-fn recipes_of_files_and_folders_that_options_name_are_reported() {
+fn recipes_named_by_options_are_reported() {
     let folder = LineFolder::new();
     for name in [
         "npm", "pnpm", "yarn", "bun", "make", "gmake", "just", "task", "gulp",
@@ -2012,7 +2012,7 @@ fn lines_that_sed_and_awk_run_are_reported() {
 const RECIPE_BELOW: [&str; 2] = ["sub/Makefile: z:\n\tsh h.sh\n", "sub/h.sh"];
 
 #[test]
-fn files_run_in_a_folder_entered_by_code_are_protected() {
+fn files_in_folder_entered_by_code_are_protected() {
     for (file, code) in [
         (
             "a.py",
@@ -2237,7 +2237,7 @@ fn files_run_in_a_folder_entered_by_code_are_protected() {
 }
 
 #[test]
-fn files_run_in_a_folder_entered_by_imported_code_are_protected() {
+fn files_in_folder_entered_by_imports_are_protected() {
     for (line, files) in [
         (
             "python3 a.py",
@@ -2768,7 +2768,7 @@ fn files_started_by_imported_functions_are_protected() {
 }
 
 #[test]
-fn commands_run_through_other_commands_of_a_script_are_found() {
+fn indirect_commands_of_script_are_found() {
     let folder = LineFolder::new();
     let unknown = |text: &str| {
         folder.write("work/a.sh", text);
@@ -2951,7 +2951,7 @@ fn scripts_without_files_of_the_starting_folder_are_known() {
 }
 
 #[test]
-fn recipes_of_a_file_that_a_makefile_computes_cannot_be_rewritten() {
+fn recipes_of_computed_makefile_are_protected() {
     let rules = "Makefile: include $(shell cat place)/rules\n";
     let files = [rules, "sub/rules: z:\n\tsh sub/h.sh\n", "sub/h.sh"];
     check_rewritten("make z", &files, "sub/h.sh");
@@ -2980,7 +2980,7 @@ fn folders_entered_by_inline_code_are_protected() {
 }
 
 #[test]
-fn code_that_enters_a_folder_without_running_its_files_is_known() {
+fn entering_a_folder_alone_runs_nothing() {
     let folder = LineFolder::new();
     folder.write("work/sub/Makefile", "z:\n\ttrue\n");
     folder.write("work/Makefile", "z:\n\ttrue\n");

@@ -264,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn input_that_is_no_list_of_objects_is_not_kept() {
+    fn input_without_objects_is_not_kept() {
         for text in [
             r#"{"input":[1]}"#,
             r#"{"input":"x"}"#,

@@ -405,7 +405,7 @@ mod tests {
 
     /// Requests that are converted piece by piece become what they become as a whole.
     #[test]
-    fn requests_become_the_same_with_and_without_the_one_before() {
+    fn request_delta_restores_the_request() {
         let mut continued = 0;
         for seed in 1..200_u64 {
             let mut state = seed;

@@ -91,7 +91,7 @@ fn a_reused_call_id_makes_another_item() {
 }
 
 #[test]
-fn a_call_id_that_is_dispatched_twice_makes_two_calls() {
+fn repeated_call_id_makes_two_calls() {
     let begin = json!({"command": ["true"], "cwd": "/"});
     let reduction = check(|session| {
         for _ in 0..2 {
@@ -130,7 +130,7 @@ fn empty_reasoning_and_unknown_roles_are_valid() {
 }
 
 #[test]
-fn a_log_that_ends_inside_a_line_keeps_the_lines_before() {
+fn torn_log_keeps_whole_lines() {
     let root = tempfile::tempdir().unwrap();
     let session = Session::start(root.path());
     session.start_turn();

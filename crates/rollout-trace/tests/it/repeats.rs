@@ -33,7 +33,7 @@ fn check(requests: &[Value], expected: &[&[u32]]) {
 }
 
 #[test]
-fn a_request_that_is_sent_again_has_the_same_items() {
+fn repeated_request_has_same_items() {
     let [a, b, c] = ["a", "b", "c"].map(|text| message("user", text));
     check(
         &[
@@ -84,7 +84,7 @@ fn incremental_request_may_equal_an_earlier_one() {
 }
 
 #[test]
-fn long_texts_are_written_as_they_were_and_compared_by_content() {
+fn long_texts_are_compared_by_content() {
     let long = "é \"quoted\" \\ \n\u{1}/".repeat(300);
     let requests = [
         json!({"input": [message("user", &long)]}),

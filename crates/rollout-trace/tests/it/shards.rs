@@ -129,7 +129,7 @@ fn texts(reduction: &Reduction) -> Vec<String> {
 }
 
 #[test]
-fn payloads_in_shards_and_outputs_that_are_only_accepted_are_reduced() {
+fn sharded_payloads_and_accepted_outputs_are_reduced() {
     let reduction = ShardedBundle::session().reduce();
     assert_eq!(reduction.problems.total(), 0, "{:?}", reduction.problems);
     let trace = &reduction.trace;

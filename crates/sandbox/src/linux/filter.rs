@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn with_the_network_on_sockets_are_of_the_usual_families() {
+    fn allowed_network_permits_usual_socket_families() {
         let filter = Filter::new(NetworkMode::Enabled, Metadata::Changeable);
         let unknown = libc::SECCOMP_RET_ERRNO | libc::EAFNOSUPPORT.cast_unsigned();
         for family in 0..64 {

@@ -165,7 +165,7 @@ fn sockets_of_services_are_hidden_with_the_network_on() {
 }
 
 #[test]
-fn a_root_that_a_command_links_elsewhere_is_not_writable() {
+fn relinked_root_is_not_writable() {
     let (_guard, root) = workspace();
     for folder in ["work", "other"] {
         fs::create_dir(root.join(folder)).unwrap();
@@ -205,7 +205,7 @@ fn roots_are_joined_resolved_and_skipped_if_missing() {
 }
 
 #[test]
-fn temporary_folders_follow_the_flags_and_may_get_a_repository() {
+fn temporary_folders_follow_flags() {
     let (_guard, root) = workspace();
     let tmp = root.join("tmp");
     fs::create_dir(&tmp).unwrap();

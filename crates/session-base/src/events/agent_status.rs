@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_not_covered_by_the_end_of_its_turn() {
+    fn turn_end_does_not_hide_failure() {
         let failed = after([error(CodexErrorInfo::Other), complete(None)]);
         assert_eq!(failed, AgentStatus::Errored("no".to_owned()));
         let done = after([complete(Some("yes"))]);

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_at_the_front_cost_all_that_is_sent_again() {
+    fn changed_tools_cost_the_whole_request() {
         let before = request(vec![tool("a", ""), tool("b", ""), tool("c", "")], &["one"]);
         let tools = vec![tool("b", "other"), tool("d", ""), tool("a", "")];
         let broken = compare(&before, &request(tools, &["one", "two"])).unwrap();

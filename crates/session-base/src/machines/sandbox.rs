@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_passed_on_and_folders_of_this_machine_are_not() {
+    fn remote_threads_get_limits_but_no_local_folders() {
         let mut entries = Vec::new();
         let access = ReadOnlyAccess::Restricted {
             include_platform_defaults: true,
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_from_here_on_is_one_below_the_folder() {
+    fn limit_below_folder_is_relative_to_project() {
         for text in ["./a/b", "a/./b", "/here/a/b", "a//b/"] {
             let entry = limit(Path::new(text), Path::new("/here"), AccessMode::Deny).unwrap();
             let subpath = Some("a/b".to_owned());

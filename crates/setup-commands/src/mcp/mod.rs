@@ -460,7 +460,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn name_of_a_server_is_a_key_that_needs_no_quotes() {
+    fn server_names_are_bare_keys() {
         for name in ["files", "a-b_1"] {
             check_name(name).unwrap();
         }

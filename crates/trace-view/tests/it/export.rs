@@ -143,7 +143,7 @@ fn export_has_inference_errors_and_bundle_damage() {
 
 /// Backends that group by kind show all of a session; without contents none of it is exported.
 #[test]
-fn every_span_has_a_kind_and_agents_have_input_and_output() {
+fn spans_have_kinds_and_agents_input_and_output() {
     for name in NAMES {
         let bundle = Bundle::unpack(name);
         let text = otlp_with(&bundle, Contents::Include);

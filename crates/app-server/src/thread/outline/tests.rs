@@ -234,7 +234,7 @@ proptest! {
     }
 
     #[test]
-    fn an_outline_that_is_continued_or_stored_equals_a_new_one(
+    fn continued_and_stored_outlines_equal_new_ones(
         lines in prop::collection::vec(line(), 0..60),
         cuts in prop::collection::vec(0.0_f64..1.0, 0..4),
     ) {
