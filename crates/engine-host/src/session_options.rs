@@ -63,7 +63,7 @@ pub(crate) fn thread_settings(
         summary: model.reasoning_summary,
         service_tier: model.service_tier.clone(),
         personality: model.personality,
-        approval_policy: policy.approval_policy.clone(),
+        approval_policy: policy.approval_policy,
         approvals_reviewer: policy.approvals_reviewer,
         sandbox_policy: policy.sandbox_policy.clone(),
         permission_profile: policy.permissions.clone(),

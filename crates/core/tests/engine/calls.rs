@@ -55,6 +55,17 @@ fn roll_back(num_turns: u32) -> impl FnOnce(oneshot::Sender<OperationResult>) ->
     }
 }
 
+/// A session with one turn.
+async fn driver_after_turn() -> Driver {
+    let mut driver = Driver::new().await;
+    driver
+        .model
+        .push(ModelReply::Events(message_events("one", &[])));
+    driver.submit_text("say one").await;
+    driver.turn_over().await;
+    driver
+}
+
 #[tokio::test]
 async fn call_waits_for_room_in_a_full_queue() {
     let driver = Driver::new().await;
@@ -103,7 +114,7 @@ async fn call_is_carried_out_when_its_caller_is_gone() {
 }
 
 #[tokio::test]
-async fn question_queued_behind_a_turn_is_answered_after_an_interrupt() {
+async fn queued_question_is_answered_after_interrupt() {
     let mut driver = stalled().await;
     driver
         .model
@@ -122,7 +133,7 @@ async fn question_queued_behind_a_turn_is_answered_after_an_interrupt() {
 }
 
 #[tokio::test]
-async fn question_queued_behind_a_turn_is_refused_when_the_thread_closes() {
+async fn queued_question_is_refused_when_thread_closes() {
     let driver = stalled().await;
     let asked = driver.thread.ask(|reply| SampleRequest {
         prompt: "?".to_owned(),
@@ -148,12 +159,7 @@ async fn context_can_be_read_while_a_turn_runs() {
 
 #[tokio::test]
 async fn rollback_replies_with_its_end_or_the_refusal() {
-    let mut driver = Driver::new().await;
-    driver
-        .model
-        .push(ModelReply::Events(message_events("one", &[])));
-    driver.submit_text("say one").await;
-    driver.turn_over().await;
+    let mut driver = driver_after_turn().await;
     let none = driver.thread.ask(roll_back(0)).await;
     let refused = OperationError::Refused("num_turns must be >= 1".to_owned());
     assert_eq!(none, Err(refused));
@@ -172,12 +178,7 @@ async fn rollback_replies_with_its_end_or_the_refusal() {
 
 #[tokio::test]
 async fn compaction_replies_when_it_has_ended_or_failed() {
-    let mut driver = Driver::new().await;
-    driver
-        .model
-        .push(ModelReply::Events(message_events("one", &[])));
-    driver.submit_text("say one").await;
-    driver.turn_over().await;
+    let mut driver = driver_after_turn().await;
     driver
         .model
         .push(ModelReply::Events(message_events("summary", &[])));
@@ -194,13 +195,8 @@ async fn compaction_replies_when_it_has_ended_or_failed() {
 }
 
 #[tokio::test]
-async fn compaction_does_not_reply_with_the_error_of_another_operation() {
-    let mut driver = Driver::new().await;
-    driver
-        .model
-        .push(ModelReply::Events(message_events("one", &[])));
-    driver.submit_text("say one").await;
-    driver.turn_over().await;
+async fn compaction_reply_ignores_other_errors() {
+    let driver = driver_after_turn().await;
     let (feed, reply) = fed();
     driver.model.push(reply);
     let compacting = begin(&driver, |reply| Compact { reply }).await;
@@ -215,7 +211,7 @@ async fn compaction_does_not_reply_with_the_error_of_another_operation() {
 }
 
 #[tokio::test]
-async fn operation_that_is_interrupted_or_replaced_replies_that_it_was_stopped() {
+async fn interrupted_or_replaced_operation_replies_stopped() {
     let mut driver = Driver::new().await;
     driver.model.push(ModelReply::Silence);
     let compacting = begin(&driver, |reply| Compact { reply }).await;
@@ -255,7 +251,7 @@ async fn operation_that_is_interrupted_or_replaced_replies_that_it_was_stopped()
 }
 
 #[tokio::test]
-async fn operation_replies_that_it_was_stopped_when_the_thread_closes() {
+async fn closing_thread_stops_operation() {
     let driver = Driver::new().await;
     driver.model.push(ModelReply::Silence);
     let compacting = begin(&driver, |reply| Compact { reply }).await;
