@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use codex_model_client::ModelError;
-
 use codex_session_base::ports::Clock;
 
 const FIRST_DELAY: Duration = Duration::from_millis(200);

@@ -7,6 +7,13 @@ use std::sync::atomic::Ordering;
 
 use codex_model_client::{FactsSource, ModelError};
 use codex_protocol::{CodexErrorInfo, ErrorEvent, EventMsg, UserInput, WarningEvent};
+use codex_session_base::config::{EndedTurn, within_limits};
+use codex_session_base::context;
+use codex_session_base::history::{Conversation, summary};
+use codex_session_base::input::{Input, TurnInput};
+use codex_session_base::mcp::SandboxState;
+use codex_session_base::turn_settings::with_overrides;
+use codex_tools::{McpTools, ToolEnvironments, ToolSet, ToolSituation};
 use futures::FutureExt;
 
 use super::compact::CompactionPhase;
@@ -18,13 +25,6 @@ use super::outcome::{CompletedTurn, TurnError, panicked};
 use super::recording::RunningTurn;
 use super::scope::TurnScope;
 use crate::git;
-use codex_session_base::config::{EndedTurn, within_limits};
-use codex_session_base::context;
-use codex_session_base::history::{Conversation, summary};
-use codex_session_base::input::{Input, TurnInput};
-use codex_session_base::mcp::SandboxState;
-use codex_session_base::turn_settings::with_overrides;
-use codex_tools::{McpTools, ToolEnvironments, ToolSet, ToolSituation};
 
 /// So many cut answers in a row end a turn: a model whose calls never fit would be asked for ever.
 const MAX_CUT_ANSWERS: u32 = 5;

@@ -8,6 +8,8 @@ use codex_protocol::{
     CodexErrorInfo, EventMsg, ReasoningEffort, ResponseCompletedEvent, ResponseItem, SessionSource,
     StreamErrorEvent, SubAgentSource, WarningEvent,
 };
+use codex_session_base::history::{ContextSnapshot, SentPrefix};
+use codex_session_base::ports::ModelCall;
 use futures::StreamExt;
 use tracing::Instrument;
 
@@ -16,8 +18,6 @@ use super::outcome::{CompletedTurn, TurnError};
 use super::recording::RunningTurn;
 use super::response::ActiveResponse;
 use super::retry::{self, Repeats};
-use codex_session_base::history::{ContextSnapshot, SentPrefix};
-use codex_session_base::ports::ModelCall;
 
 /// The result of a response.
 #[derive(Debug)]

@@ -6,9 +6,8 @@ mod typed_line;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
-
 use codex_session_base::thread::BackgroundTerminal;
+use parking_lot::Mutex;
 pub(crate) use terminal::{DeniedCommand, StartedCommand, Terminal};
 
 /// The maximum number of terminals.

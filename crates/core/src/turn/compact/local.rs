@@ -2,6 +2,8 @@
 
 use codex_model_client::{ModelError, ModelEvent, ModelRequest, Prompt, PromptItem};
 use codex_protocol::{AnswerCut, CodexErrorInfo, EventMsg, ResponseItem, WarningEvent};
+use codex_session_base::history::summary::{COMPACT_PROMPT, compacted_history, user_texts};
+use codex_session_base::history::user_message;
 use futures::StreamExt;
 
 use super::{Compaction, CompactionPhase};
@@ -10,8 +12,6 @@ use crate::turn::outcome::TurnError;
 use crate::turn::recording::RunningTurn;
 use crate::turn::retry::Repeats;
 use crate::turn::sampling::cut_off;
-use codex_session_base::history::summary::{COMPACT_PROMPT, compacted_history, user_texts};
-use codex_session_base::history::user_message;
 
 impl RunningTurn<'_> {
     pub(super) async fn compact_locally(
