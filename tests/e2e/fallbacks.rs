@@ -184,7 +184,7 @@ async fn longer_wait_than_the_user_allows_fails_the_turn() {
 }
 
 #[tokio::test]
-async fn fallback_goes_on_before_a_usage_limit_is_waited_for() {
+async fn fallback_precedes_wait_for_usage_limit() {
     let settings = "usage_limit_wait_seconds = 60\nmodel_fallbacks = [\"able\"]";
     let (model, home) = with_usage_limit(50, true, settings).await;
     let mut server = experimental_server(&home).await;

@@ -377,7 +377,7 @@ async fn server_without_metadata_uses_default_login_addresses() {
 }
 
 #[tokio::test]
-async fn missing_scopes_are_reported_and_requested_by_the_next_login() {
+async fn next_login_requests_missing_scopes() {
     let mut test = McpLoginTest::new("").await;
     test.web
         .challenge_calls(r#"Bearer error="insufficient_scope", scope="read admin""#);

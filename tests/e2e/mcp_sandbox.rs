@@ -21,7 +21,7 @@ fn sandbox_updates(home: &TempDir) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn requesting_mcp_server_gets_the_sandbox_state_before_each_turn() {
+async fn mcp_server_gets_sandbox_state_before_turns() {
     let model = ModelServer::start([text_reply("one"), text_reply("two"), text_reply("three")]);
     let model = model.await.unwrap();
     let home = untrusted_home(&model);

@@ -267,7 +267,7 @@ async fn goal_of_the_model_counts_later_usage() {
 }
 
 #[tokio::test]
-async fn threads_of_programs_are_never_unread_and_names_are_found() {
+async fn program_threads_are_never_unread() {
     let mut scripted =
         ScriptedThread::start([message(0, "one")], json!({ "threadSource": "title" })).await;
     scripted.turn(json!({})).await;

@@ -265,7 +265,7 @@ async fn error_cause_is_known_to_client_release() {
 }
 
 #[tokio::test]
-async fn biology_policy_error_in_a_stream_has_its_own_cause() {
+async fn biology_policy_error_has_its_own_cause() {
     let failed = HttpReply::stream(&[sse::failed("bio_policy", "no")]);
     assert_eq!(cause("0.171", failed).await, "bioPolicy");
 }

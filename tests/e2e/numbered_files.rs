@@ -109,7 +109,7 @@ const SHOWN_FILES: [&str; 4] = [
 ];
 
 #[tokio::test]
-async fn threads_of_newer_clients_have_numbers_and_lines_for_items() {
+async fn newer_clients_get_numbered_item_lines() {
     let mut numbered = Numbered::start(NEWER_ARGUMENTS).await;
     numbered.turn("one").await;
     let name = json!({ "threadId": numbered.thread, "name": "a name" });

@@ -559,7 +559,7 @@ async fn hook_hash_has_imported_files() {
 }
 
 #[tokio::test]
-async fn hook_hash_has_files_run_by_folders_variables_and_code() {
+async fn hook_hash_covers_indirectly_run_files() {
     let good = |case: &Workspace| {
         let file = case.home.path().join("ran");
         format!("open({file:?}, 'a').write('good\\n')\n")

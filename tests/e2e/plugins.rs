@@ -98,7 +98,7 @@ async fn marketplaces_are_listed_with_plugin_descriptions() {
 }
 
 #[tokio::test]
-async fn marketplaces_are_found_at_home_in_folders_and_in_repositories() {
+async fn marketplaces_are_found_in_all_places() {
     let mut serving = Serving::start().await;
     let folder = |name: &str| serving.home.path().join(name);
     let add = |name: &str, marketplace: &str| {

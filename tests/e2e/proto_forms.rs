@@ -49,7 +49,7 @@ fn a_line_in_an_event_out() {
 }
 
 #[test]
-fn first_configure_form_sets_up_a_session_and_its_history() {
+fn first_configure_form_sets_up_session() {
     let replies = ["one", "two", "other"].map(sse::text);
     let mut proto = Proto::start(SETTINGS, &replies, |_| {});
     proto.wait_for("session_configured");

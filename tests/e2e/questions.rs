@@ -234,7 +234,7 @@ fn question_states_the_escape(text: &str, justification: Option<&str>) {
 }
 
 #[tokio::test]
-async fn editor_question_has_the_whole_command_and_no_reading_claim() {
+async fn editor_question_has_whole_command() {
     let commands = [&MISLEADING_SCRIPTS[..], &READING_SCRIPTS].concat();
     let calls: Vec<_> = commands
         .iter()
@@ -388,7 +388,7 @@ fn changes_nothing(command: &str) -> bool {
 }
 
 #[tokio::test]
-async fn two_hundred_generated_commands_are_asked_about_as_they_are() {
+async fn generated_commands_are_shown_unchanged() {
     let commands = generated(200);
     let calls: Vec<_> = commands
         .iter()

@@ -94,7 +94,7 @@ fn home_with_slow_hook(model: &ModelServer) -> TempDir {
 }
 
 #[tokio::test]
-async fn untaken_message_of_an_interrupted_turn_returns_to_the_queue() {
+async fn interrupted_turn_returns_untaken_message() {
     let model = ModelServer::start([]).await.unwrap();
     let home = home_with_slow_hook(&model);
     let mut server = experimental_server(&home).await;
@@ -131,7 +131,7 @@ async fn untaken_message_survives_the_end_of_the_server() {
 }
 
 #[tokio::test]
-async fn untaken_message_of_a_failed_turn_returns_to_the_queue() {
+async fn failed_turn_returns_untaken_message() {
     let model = ModelServer::start([]).await.unwrap();
     let home = home_with_slow_hook(&model);
     hooks::add(&home, "[limits.turn]\nmax_seconds = 1\n");

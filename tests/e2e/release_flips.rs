@@ -504,7 +504,7 @@ async fn resuming_client_keeps_its_release_within_a_turn() {
 }
 
 #[tokio::test]
-async fn newer_methods_do_not_change_the_form_of_a_turn() {
+async fn newer_methods_keep_form_of_turn() {
     let older = played(Scene::Commands, None).await;
     let newer = played_by_newer(Scene::Commands).await;
     for position in [0, older[0].of_thread.len() / 2] {

@@ -64,7 +64,7 @@ async fn play(
 }
 
 #[tokio::test]
-async fn release_shown_in_a_turn_applies_from_the_next_turn() {
+async fn shown_release_applies_from_next_turn() {
     let older = [APPROVAL, "item/started", "item/completed"];
     let newer = ["item/started", APPROVAL, "item/completed"];
     let mut position = 0;

@@ -27,7 +27,7 @@ fn items(turn: &Value) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn branch_review_has_its_name_and_reads_back_as_streamed() {
+async fn branch_review_reads_back_as_streamed() {
     let model = ModelServer::start(texts(&["It is fine."])).await.unwrap();
     let home = untrusted_home(&model);
     git(home.path(), &["init", "-q", "-b", "main"]);

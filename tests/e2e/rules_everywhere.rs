@@ -54,7 +54,7 @@ fn refused_output(model: &ModelServer) -> String {
 }
 
 #[tokio::test]
-async fn forbidding_rules_bind_the_reviewer_and_none_lifts_its_sandbox() {
+async fn rules_bind_reviewer_within_its_sandbox() {
     let model = ModelServer::start([]).await.unwrap();
     let settings = "approval_policy = \"on-request\"\nsandbox_mode = \"read-only\"\n\
                     approvals_reviewer = \"guardian_subagent\"";

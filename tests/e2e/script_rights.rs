@@ -69,7 +69,7 @@ async fn read_only_script_cannot_write_in_a_later_turn() {
 }
 
 #[tokio::test]
-async fn full_access_script_cannot_write_in_a_read_only_turn() {
+async fn script_cannot_write_in_read_only_turn() {
     let mut scripted = Scripted::start(ENABLED_SETTINGS).await;
     let printed = scripted
         .begin_and_end(under("dangerFullAccess"), WRITING_SCRIPT, under("readOnly"))

@@ -68,7 +68,7 @@ fn a_server_does_not_start_with_unknown_settings() {
 }
 
 #[test]
-fn settings_of_flags_and_profiles_have_to_be_known_too() {
+fn unknown_flag_and_profile_settings_are_refused() {
     let home = home_with("model = 'm'\n");
     let told = error(
         &home,

@@ -460,7 +460,7 @@ async fn a_session_with_hooks_replays_without_them() {
 
 /// Files and rules that shape the requests are gone when the session is replayed.
 #[tokio::test]
-async fn session_with_memories_rules_and_roles_replays_without_their_files() {
+async fn session_replays_without_its_source_files() {
     let spawn = json!({ "message": "read", "agent_type": "careful" });
     let replies = [
         HttpReply::stream(&sse::items(&[sse::function_call(

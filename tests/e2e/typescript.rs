@@ -51,7 +51,7 @@ fn experimental_types_compile() {
 
 #[test]
 #[ignore = "needs a TypeScript compiler; .ci/run installs one"]
-fn types_with_extensions_in_imports_compile_as_modules_of_nodejs() {
+fn types_compile_as_nodejs_modules() {
     for options in [
         &[][..],
         &["--for", "0.117"],

@@ -612,7 +612,7 @@ fn only_denying_host_rules_limit_the_network() {
 }
 
 #[test]
-fn allow_rules_hold_per_port_and_deny_rules_for_all() {
+fn deny_rules_hold_for_all_ports() {
     let entries = |host: &str, protocol: &str, decision: &str| {
         let mut rules = RuleSet::default();
         let text = format!(

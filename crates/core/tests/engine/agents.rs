@@ -216,7 +216,7 @@ async fn interrupting_a_turn_leaves_its_agents_at_work() {
 }
 
 #[tokio::test]
-async fn there_is_room_for_a_few_until_one_is_closed() {
+async fn closed_agent_makes_room_for_another() {
     let mut driver = driver_with(AgentSettings {
         max_threads: 1,
         ..AgentSettings::default()

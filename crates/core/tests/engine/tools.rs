@@ -649,7 +649,7 @@ async fn sandbox_denial_is_reported_under_approval_policy_never() {
 }
 
 #[tokio::test]
-async fn an_interrupt_while_people_are_asked_about_a_second_run() {
+async fn interrupt_ends_question_about_second_run() {
     let mut driver = on_failure().await;
     driver
         .model
