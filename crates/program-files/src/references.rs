@@ -7,6 +7,7 @@ mod commands;
 mod javascript;
 mod names;
 mod python;
+mod reader;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -28,8 +29,7 @@ use crate::recipes::recipes_of;
 use crate::run_places::RunPlaces;
 use crate::script_places::with_known_places;
 use javascript::{MANIFEST, package_scripts};
-use names::Listing;
-use python::ImportedModules;
+use reader::{ImportedModules, ReferenceReader};
 use text::{may_import, names_interpreter, runs_text, text_of, words};
 
 /// The limit on files that are read again for other folders.
@@ -102,43 +102,6 @@ pub(crate) fn follow(finder: &Finder<'_>, found: &mut ProgramFiles) {
         let shown = || format!("`{call}` in {}", path.display());
         found.unknown.get_or_insert_with(shown);
     }
-}
-
-struct ReferenceReader<'a> {
-    finder: &'a Finder<'a>,
-    listings: HashMap<PathBuf, Listing>,
-    search_path: Vec<PathBuf>,
-    /// Whether the text that is read runs text, so that files count whatever their names are.
-    runs_text: bool,
-    /// The files that compute what they run, and how.
-    computed: Vec<(PathBuf, String)>,
-    /// Files with recipes, and their texts.
-    recipe_files: Vec<(PathBuf, String)>,
-    /// The files that run what is not known before, and what.
-    uncertain: Vec<(PathBuf, String)>,
-    /// Files, and what they run.
-    run_by: Vec<(PathBuf, PathBuf)>,
-    /// The folders that a file changes to itself.
-    moves: BTreeMap<PathBuf, RunPlaces>,
-    /// Files with code of a language, which may share a process.
-    code_files: BTreeSet<PathBuf>,
-    /// The modules that code of Python imports.
-    modules: ImportedModules,
-    /// Functions of code that start what they get as arguments, for other code to call.
-    starters: BTreeSet<String>,
-    /// Which of them were known when files with code were read.
-    known_starters: HashMap<PathBuf, BTreeSet<String>>,
-    /// Scripts, and those that they read as a part of themselves.
-    sourced: BTreeSet<(PathBuf, PathBuf)>,
-    /// Where files were run when they were read.
-    places: BTreeMap<PathBuf, RunPlaces>,
-    /// Scripts and lines that have been read, and the files that have them.
-    scripts: HashSet<(PathBuf, String, bool)>,
-    /// How many files have been read again.
-    read_again: usize,
-    effort: Effort,
-    /// The file that is read.
-    source: PathBuf,
 }
 
 impl ReferenceReader<'_> {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::ReferenceReader;
+use super::reader::ReferenceReader;
 use super::text::text_of;
 use crate::found_files::ProgramFiles;
 use crate::git_settings::{GitPlaces, READING_GIT, git_settings};

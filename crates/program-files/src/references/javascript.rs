@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ReferenceReader;
+use super::reader::ReferenceReader;
 use super::text::text_of;
 use crate::found_files::{MAX_FILES, ProgramFiles};
 use crate::typescript_paths::{MAX_SETTINGS, bases, renamed_modules};

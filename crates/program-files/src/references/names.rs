@@ -1,9 +1,8 @@
 //! The files that a word in a text may name.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::ReferenceReader;
+use super::reader::{Listing, ReferenceReader};
 use super::text::begins_script;
 use crate::found_files::{MAX_FILES, ProgramFiles};
 use crate::known_programs::{has_code_ending, is_data};
@@ -23,9 +22,6 @@ const FIRST_FILES: [&str; 8] = [
 
 /// Names of code without an ending of code.
 const CODE_NAMES: [&str; 3] = [".env", "gradlew", "configure"];
-
-/// The entries of a folder, by their names and by their names without endings.
-pub(super) type Listing = HashMap<String, Vec<PathBuf>>;
 
 impl ReferenceReader<'_> {
     pub(super) fn word(&mut self, word: &str, folder: &Path, found: &mut ProgramFiles) {

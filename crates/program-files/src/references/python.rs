@@ -1,33 +1,11 @@
 //! What code of Python imports.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::ReferenceReader;
+use super::reader::ReferenceReader;
 use crate::found_files::ProgramFiles;
 use crate::python_imports::{ModuleName, changes_module_folders, imported_modules};
-
-/// The modules that files import, and from where.
-#[derive(Default)]
-pub(super) struct ImportedModules {
-    all: Vec<(PathBuf, ModuleName)>,
-    /// The folders from which they are imported.
-    roots: Vec<PathBuf>,
-    /// The files whose imports are known.
-    files: HashSet<PathBuf>,
-    /// How many of the modules and of the folders have been looked at together.
-    done: (usize, usize),
-}
-
-impl ImportedModules {
-    fn add_roots(&mut self, roots: impl IntoIterator<Item = PathBuf>) {
-        for root in roots {
-            if !self.roots.contains(&root) {
-                self.roots.push(root);
-            }
-        }
-    }
-}
 
 impl ReferenceReader<'_> {
     /// Keeps what code of Python imports, and from where it may.
