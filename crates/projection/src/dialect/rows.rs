@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_between_two_known_ones_counts_as_the_later_one() {
+    fn unknown_release_counts_as_next_known_one() {
         assert_eq!(dialect("0.116"), dialect("0.117"));
         assert_eq!(dialect("0.118"), dialect("0.140"));
         assert_eq!(dialect("0.141"), dialect("0.169"));
