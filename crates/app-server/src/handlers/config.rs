@@ -110,8 +110,7 @@ fn edit(
     let configuration = server.host().configuration();
     let outcome = configuration.edit(file.as_deref(), expected_version, &edits);
     // The edit may switch skills and plugins.
-    let read = server.host().read_plugins();
-    if let Err(error) = read {
+    if let Err(error) = server.host().read_plugins() {
         tracing::warn!("the plugins are not read again: {error}");
         server.host().skills().forget();
     }

@@ -17,26 +17,28 @@ pub(super) async fn diff_to_remote(
     let commands = commands.map_err(|error| Failure::internal(error.to_string()))?;
     let cwd = Path::new(&params.cwd);
     let folder = cwd.to_owned();
-    let (rules, found) = blocking(move || {
+    let (rules, hidden_files) = blocking(move || {
         let files = &commands.engine_files.hidden_files;
         let rules = codex_sandbox::hiding_rules(files, Some(&folder));
-        let found = files.find(&rules);
-        let found = found.map_err(|error| Failure::invalid(error.to_string()))?;
-        Ok((rules, found))
+        let hidden_files = files.find(&rules);
+        let hidden_files = hidden_files.map_err(|error| Failure::invalid(error.to_string()))?;
+        Ok((rules, hidden_files))
     })
     .await?;
-    let is_hidden =
-        |path: &Path| rules.hides(path).is_some() || found.iter().any(|hidden| hidden.path == path);
-    let found = tokio::select! {
-        found = codex_git::diff_to_remote(cwd, &home, is_hidden) => found,
+    let is_hidden = |path: &Path| {
+        let mut hidden_files = hidden_files.iter();
+        rules.hides(path).is_some() || hidden_files.any(|hidden| hidden.path == path)
+    };
+    let diff = tokio::select! {
+        diff = codex_git::diff_to_remote(cwd, &home, is_hidden) => diff,
         () = call.connection.outbox().closed() => {
             return Err(Failure::internal("the client is gone"));
         }
     };
-    match found {
-        Ok(found) => Ok(GitDiffToRemoteResponse {
-            sha: GitSha(found.commit),
-            diff: found.diff,
+    match diff {
+        Ok(diff) => Ok(GitDiffToRemoteResponse {
+            sha: GitSha(diff.commit),
+            diff: diff.diff,
         }),
         Err(error) => {
             tracing::debug!(%error, "no diff to a remote");
