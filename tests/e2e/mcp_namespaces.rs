@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::mcp_process::configured;
 use crate::mcp_servers::text_reply;
 use crate::newer_threads::newer_server;
-use crate::setup::{server, untrusted_home};
+use crate::setup::{PROGRAM, server, untrusted_home};
 
 fn calls_in_namespace(tool: &str) -> HttpReply {
     let mut call = sse::function_call("call", tool, &json!({ "text": "hi" }));
@@ -113,4 +113,43 @@ async fn full_name_finds_a_namespaced_tool() {
         (&item["tool"], &item["status"]),
         (&json!("echo"), &json!("completed"))
     );
+}
+
+/// The hosted service knows namespaces; other servers may refuse them.
+#[tokio::test(flavor = "multi_thread")]
+async fn exec_offers_namespaces_to_hosted_models_alone() {
+    for (settings, kind) in [
+        ("", "function"),
+        (
+            "model_provider = \"openai\"\nmodel = \"gpt-5.4\"",
+            "namespace",
+        ),
+    ] {
+        let (model, home) = model_and_home(text_reply("done")).await;
+        let file = home.path().join("config.toml");
+        let kept = std::fs::read_to_string(&file).unwrap();
+        let kept: Vec<_> = (kept.lines())
+            .filter(|line| settings.is_empty() || !line.starts_with("model"))
+            .collect();
+        let url = format!("openai_base_url = \"{}\"", model.base_url());
+        let text = format!("{settings}\n{url}\n{}", kept.join("\n"));
+        std::fs::write(&file, text).unwrap();
+        let key = json!({ "OPENAI_API_KEY": "sk-test" });
+        std::fs::write(home.path().join("auth.json"), key.to_string()).unwrap();
+        let mut command = tokio::process::Command::new(PROGRAM);
+        command
+            .args(["exec", "--skip-git-repo-check", "go"])
+            .current_dir(home.path())
+            .env("HOME", home.path())
+            .env("CODEX_HOME", home.path())
+            .stdin(std::process::Stdio::null());
+        let output = command.output().await.unwrap();
+        assert!(output.status.success(), "{output:?}");
+        let offered = offered(&model).await;
+        assert!(!offered.is_empty());
+        assert!(
+            offered.iter().all(|tool| tool["type"] == kind),
+            "{offered:?}"
+        );
+    }
 }

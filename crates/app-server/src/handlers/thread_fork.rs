@@ -12,7 +12,7 @@ use codex_protocol::{ThreadSettings, TokenUsageInfo};
 use super::call::{EarlyReply, RequestContext};
 use super::fork_cut::ForkEnd;
 use super::thread_metadata::{copy_name, set_daybreak};
-use super::thread_open::{LoadSource, failed, given, goal_tools, opened, source};
+use super::thread_open::{LoadSource, failed, given, goal_tools, name_mcp_tools, opened, source};
 use super::{blocking, projects, settings, state_failed, stored, thread_id};
 use crate::connection::Connection;
 use crate::failure::Failure;
@@ -208,7 +208,7 @@ async fn fork_stored(
         .clone_from(&params.thread_source);
     prepared.config.services.host_tools =
         goal_tools(server, connection).filter(|_| !params.ephemeral);
-    prepared.config.options.mcp_namespaces = connection.dialect().offers_mcp_namespaces();
+    name_mcp_tools(&mut prepared.config.options, connection);
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
     let started = blocking(move || {
         let started = engine.fork_stored(stored, own);

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_app_server_protocol::ServerNotification;
-use codex_core::{HostTools, StartError, StartedThread, StoredThread};
+use codex_core::{HostTools, SessionOptions, StartError, StartedThread, StoredThread};
 use codex_memories::MemoryRun;
 use codex_projection::dialect::StoredForm;
 use codex_projection::{wire_deprecation, wire_warning};
@@ -143,6 +143,12 @@ pub(super) fn goal_tools(
     let are_offered = connection.dialect().has_goal_tools();
     let is_on = server.host().has_goals();
     is_on.then(|| Arc::new(GoalTools::new(server, are_offered)) as Arc<dyn HostTools>)
+}
+
+/// Decides how its model is offered tools of MCP servers.
+pub(super) fn name_mcp_tools(options: &mut SessionOptions, connection: &Connection) {
+    let names = connection.dialect().mcp_tool_names();
+    options.mcp_namespaces = names.are_in_namespaces(&options.settings.provider);
 }
 
 /// A stored thread that is about to be loaded.

@@ -15,7 +15,9 @@ use futures::FutureExt as _;
 
 use super::call::{EarlyReply, RequestContext};
 use super::stored::{add_metadata, add_stored_state};
-use super::thread_open::{LoadSource, failed, given, goal_tools, opened, prepare, source};
+use super::thread_open::{
+    LoadSource, failed, given, goal_tools, name_mcp_tools, opened, prepare, source,
+};
 use super::thread_sample::newest_turn;
 use super::{blocking, settings, thread_id};
 use crate::connection::Connection;
@@ -209,7 +211,7 @@ async fn open_stored(
         stored,
     } = source;
     prepared.config.services.host_tools = goal_tools(server, connection);
-    prepared.config.options.mcp_namespaces = connection.dialect().offers_mcp_namespaces();
+    name_mcp_tools(&mut prepared.config.options, connection);
     prepared
         .config
         .identity

@@ -10,7 +10,7 @@ use codex_core::SessionConfig;
 
 use super::call::{EarlyReply, RequestContext};
 use super::thread_metadata::set_daybreak;
-use super::thread_open::{failed, goal_tools, opened, prepare};
+use super::thread_open::{failed, goal_tools, name_mcp_tools, opened, prepare};
 use super::{blocking, dynamic_tools, projects, settings, thread_id};
 use crate::connection::Connection;
 use crate::failure::Failure;
@@ -77,7 +77,7 @@ async fn open_new(
     config.options.dynamic_tools = tools;
     config.services.host_tools =
         goal_tools(server, connection).filter(|_| !config.identity.ephemeral);
-    config.options.mcp_namespaces = dialect.offers_mcp_namespaces();
+    name_mcp_tools(&mut config.options, connection);
     if let Some(folder) = place.environment_folder() {
         config.options.settings.cwd = server.host().configuration().folder(folder);
     }

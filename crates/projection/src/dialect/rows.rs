@@ -72,6 +72,29 @@ pub enum FeatureOrder {
     Catalogue,
 }
 
+/// The names by which the model is offered tools of MCP servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum McpToolNames {
+    Whole,
+    InNamespaces,
+    /// Other servers may refuse namespaces.
+    InNamespacesOfHostedModels,
+}
+
+impl McpToolNames {
+    /// Whether models of this provider are offered namespaces.
+    pub fn are_in_namespaces(self, provider: &str) -> bool {
+        match self {
+            Self::Whole => false,
+            Self::InNamespaces => true,
+            Self::InNamespacesOfHostedModels => provider == HOSTED_PROVIDER,
+        }
+    }
+}
+
+/// The provider of the hosted models.
+const HOSTED_PROVIDER: &str = "openai";
+
 /// A row, as it is documented.
 #[derive(Clone, Copy, Debug)]
 #[cfg(test)]
@@ -335,10 +358,10 @@ behaviours! {
         "0.140": 137, "137";
     }
     /// how the model is offered tools of MCP servers
-    offers_mcp_namespaces: bool {
-        false, "as `mcp__SERVER__TOOL`; calls find the tools in either form";
-        "0.140": true, "as `TOOL` in the namespace `mcp__SERVER`; calls find the tools in either form";
-        "own": false, "as `mcp__SERVER__TOOL`; calls find the tools in either form";
+    mcp_tool_names: McpToolNames {
+        McpToolNames::Whole, "as `mcp__SERVER__TOOL`; calls find the tools in either form";
+        "0.140": McpToolNames::InNamespaces, "as `TOOL` in the namespace `mcp__SERVER`; calls find the tools in either form";
+        "own": McpToolNames::InNamespacesOfHostedModels, "in a namespace if the provider is `openai`, else as `mcp__SERVER__TOOL`, as other servers may refuse namespaces";
     }
     /// `app/list/updated` while apps are fetched again
     tells_known_apps: bool {
