@@ -36,6 +36,8 @@ mod stored_threads;
 mod terminal;
 mod turn_status;
 
+use std::ffi::OsString;
+use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -188,7 +190,10 @@ fn main() -> ExitCode {
     codex_code_mode::run_kernel_if_asked();
     codex_exec_server::run_file_operation_if_asked();
     codex_exec_server::become_renamed_program_if_asked();
-    let matches = command().get_matches();
+    let named: Vec<OsString> = std::env::args_os().collect();
+    // To take the command line apart again would take as long as to read it.
+    let mut command = ManuallyDrop::new(command(|name| named.iter().any(|word| word == name)));
+    let matches = command.get_matches_mut();
     let parsed = CliArguments::from_arg_matches(&matches)
         .and_then(|arguments| Ok((arguments, settings_flags::found_below(&matches)?)));
     let (arguments, settings) = parsed.unwrap_or_else(|error| error.exit());
@@ -203,10 +208,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command line. Flags before the subcommand hold for it, but are not those of all commands.
-fn command() -> clap::Command {
+/// The command line, with all that belongs to these commands. Flags before the subcommand hold for it, but are not those of all
+/// commands.
+fn command(is_needed: impl Fn(&str) -> bool) -> clap::Command {
     let command = CliArguments::command().mut_args(|argument| argument.global(false));
-    settings_flags::below(command)
+    settings_flags::below(command, &is_needed)
 }
 
 /// `below` are the settings of flags behind the subcommand.
@@ -306,10 +312,10 @@ fn run(arguments: CliArguments, below: SettingsFlags) -> anyhow::Result<ExitCode
         Command::Doctor(arguments) => doctor::run(&arguments, &settings),
         Command::Debug(command) => debug(command, &settings),
         Command::Completion(arguments) => {
-            completion::run(&arguments, self::command())?;
+            completion::run(&arguments, self::command(|_| true))?;
             Ok(ExitCode::SUCCESS)
         }
-        Command::Man(arguments) => man::run(&arguments, self::command()).map(success),
+        Command::Man(arguments) => man::run(&arguments, self::command(|_| true)).map(success),
     }
 }
 
@@ -400,7 +406,7 @@ mod tests {
 
     #[test]
     fn every_command_takes_settings() {
-        let command = command();
+        let command = command(|_| true);
         command.clone().debug_assert();
         check_flags(&command, "codex");
     }

@@ -29,9 +29,16 @@ pub(crate) struct SettingsFlags {
     profile: toml::Table,
 }
 
-/// Adds the flags to all commands below this one.
-pub(crate) fn below(command: Command) -> Command {
-    command.mut_subcommands(|command| below(SettingsFlags::augment_args(command)))
+/// Adds the flags to all commands below this one that are needed: with those of all commands a start takes much longer.
+pub(crate) fn below(command: Command, is_needed: &impl Fn(&str) -> bool) -> Command {
+    command.mut_subcommands(|command| {
+        let mut names = std::iter::once(command.get_name()).chain(command.get_all_aliases());
+        if names.any(is_needed) {
+            below(SettingsFlags::augment_args(command), is_needed)
+        } else {
+            command
+        }
+    })
 }
 
 /// The flags of all commands below this one, in their order.

@@ -1,7 +1,7 @@
 //! Which hidden files exist now.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use codex_system::file;
 use parking_lot::Mutex;
@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use crate::folder_tree::{FolderTree, MAX_ENTRIES, TooManyEntries, other_names};
 use crate::ignore_file::IgnoreFiles;
 use crate::matcher::{PatternList, PatternOwner};
-use crate::pattern::PatternPlace;
+use crate::pattern::{PatternError, PatternPlace};
 use crate::rules::{HidingRules, WorkspaceFolder};
 use crate::stamp::Stamp;
 
@@ -48,10 +48,13 @@ pub struct HiddenPath {
     pub owner: PatternOwner,
 }
 
+/// Makes the lists when they are first needed.
+type MakeLists = Box<dyn FnOnce() -> Vec<Arc<PatternList>> + Send>;
+
 /// The patterns of a session, and what was found by them.
 #[derive(Debug)]
 pub struct HiddenFiles {
-    lists: Vec<Arc<PatternList>>,
+    lists: LazyLock<Vec<Arc<PatternList>>, MakeLists>,
     ignore_files: IgnoreFiles,
     trees: Mutex<Vec<FolderTree>>,
     other_names: Mutex<Option<KnownNames>>,
@@ -76,9 +79,23 @@ impl HiddenFiles {
     /// With these lists, and those of projects.
     #[must_use]
     pub fn new(lists: Vec<Arc<PatternList>>) -> Self {
-        let lists = lists.into_iter().filter(|list| !list.is_empty());
+        Self::made_when_needed(|| Ok(lists))
+    }
+
+    /// The same, with lists that are made when they are first needed. If they cannot be made, everything is hidden.
+    #[must_use]
+    pub fn made_when_needed(
+        make: impl FnOnce() -> Result<Vec<Arc<PatternList>>, PatternError> + Send + 'static,
+    ) -> Self {
+        let make = || {
+            let lists = make().unwrap_or_else(|error| {
+                vec![PatternList::of_unknown_settings(&error.to_string()).into()]
+            });
+            let lists = lists.into_iter().filter(|list| !list.is_empty());
+            lists.collect()
+        };
         Self {
-            lists: lists.collect(),
+            lists: LazyLock::new(Box::new(make)),
             ignore_files: IgnoreFiles::default(),
             trees: Mutex::default(),
             other_names: Mutex::default(),
@@ -96,7 +113,7 @@ impl HiddenFiles {
     #[must_use]
     pub fn rules(&self, workspace: &[WorkspaceFolder]) -> HidingRules {
         let mut rules = HidingRules {
-            lists: self.lists.clone(),
+            lists: LazyLock::force(&self.lists).clone(),
             ..HidingRules::default()
         };
         for folder in workspace {

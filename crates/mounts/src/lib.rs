@@ -110,6 +110,16 @@ pub async fn try_all() {
     }
 }
 
+/// Does work that looks at a few files, on another thread only if something may not answer. None if it panics there.
+pub async fn look_at_files<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    if !platform::may_wait() {
+        return Some(work());
+    }
+    tokio::task::spawn_blocking(work).await.ok()
+}
+
 /// Like [`check`], without blocking the thread.
 ///
 /// # Errors

@@ -66,13 +66,11 @@ impl SecretSettings {
         if let Some(problem) = &self.unknown {
             return HiddenFiles::unknown(problem);
         }
-        let built_in = self.built_in.as_deref().map(PatternList::built_in);
-        match built_in.transpose() {
-            Ok(built_in) => {
-                HiddenFiles::new(built_in.into_iter().chain(self.lists.clone()).collect())
-            }
-            Err(error) => HiddenFiles::unknown(&error.to_string()),
-        }
+        let (home, lists) = (self.built_in.clone(), self.lists.clone());
+        HiddenFiles::made_when_needed(move || {
+            let built_in = home.as_deref().map(PatternList::built_in).transpose()?;
+            Ok(built_in.into_iter().chain(lists).collect())
+        })
     }
 }
 

@@ -166,8 +166,8 @@ impl RunningTurn<'_> {
             return;
         };
         let cwd = settings.has_environment.then(|| settings.cwd.clone());
-        let reading = tokio::task::spawn_blocking(move || files.read(cwd.as_deref()));
-        if let Ok(text) = reading.await {
+        let reading = codex_mounts::look_at_files(move || files.read(cwd.as_deref()));
+        if let Some(text) = reading.await {
             let _ = settings.current_instructions.set(text.map(Arc::from));
         }
     }
