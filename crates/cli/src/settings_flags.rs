@@ -32,8 +32,8 @@ pub(crate) struct SettingsFlags {
 /// Adds the flags to all commands below this one that are needed: with those of all commands a start takes much longer.
 pub(crate) fn below(command: Command, is_needed: &impl Fn(&str) -> bool) -> Command {
     command.mut_subcommands(|command| {
-        let mut names = std::iter::once(command.get_name()).chain(command.get_all_aliases());
-        if names.any(is_needed) {
+        let is_any = is_needed(command.get_name()) || command.get_all_aliases().any(is_needed);
+        if is_any {
             below(SettingsFlags::augment_args(command), is_needed)
         } else {
             command

@@ -4,6 +4,8 @@
 //! memory, so a thread that is never used leaves no file.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use codex_protocol::GitInfo;
 use jiff::Timestamp;
@@ -44,6 +46,10 @@ pub struct RolloutLog {
     is_held: bool,
     /// Whether the lines of the file have numbers.
     is_numbered: bool,
+    /// How many requests for the file the writer got.
+    requests: u64,
+    /// How many of them are known to be written.
+    written: Arc<AtomicU64>,
 }
 
 #[derive(Debug)]
@@ -74,6 +80,8 @@ impl RolloutLog {
             is_claimed: false,
             is_held: false,
             is_numbered: false,
+            requests: 0,
+            written: Arc::default(),
         }
     }
 
@@ -101,6 +109,8 @@ impl RolloutLog {
             claim: None,
             is_claimed: false,
             is_held: false,
+            requests: 0,
+            written: Arc::default(),
         }
     }
 
@@ -250,7 +260,9 @@ impl RolloutLog {
     /// A line could not be written.
     pub fn flush(&self) -> impl Future<Output = Result<(), RolloutWriteError>> + Send + use<> {
         let path = self.path().to_owned();
-        let waiting = self.is_materialised().then(|| {
+        let (requests, written) = (self.requests, Arc::clone(&self.written));
+        let is_unwritten = written.load(Ordering::Acquire) < requests;
+        let waiting = (self.is_materialised() && is_unwritten).then(|| {
             let (done, finished) = oneshot::channel();
             self.writer.send(WriteRequest::Flush {
                 path: path.clone(),
@@ -263,6 +275,9 @@ impl RolloutLog {
                 return Ok(());
             };
             let result = finished.await.map_err(|_| RolloutWriteError::Stopped)?;
+            if result.is_ok() {
+                written.fetch_max(requests, Ordering::AcqRel);
+            }
             let path = path.display().to_string();
             result.map_err(|source| RolloutWriteError::Io { path, source })
         }
@@ -308,6 +323,7 @@ impl RolloutLog {
         if let Err(error) = self.acquire() {
             return tracing::error!(%error, "a rollout line is lost");
         }
+        self.requests += 1;
         if !self.writer.send(request) {
             tracing::error!("the rollout writer has stopped");
         }

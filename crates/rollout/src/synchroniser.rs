@@ -2,7 +2,8 @@
 //!
 //! There is one thread per writer. A file is synchronised [`DELAY`] after it was written to, so that many writes become one
 //! synchronisation; nobody waits for that. What must not be removed before something else is on the disk waits for
-//! [`Synchroniser::synchronise`].
+//! [`Synchroniser::synchronise`]. The thread looks again by itself before anything that is written meanwhile can be due, and is
+//! woken for that only once it rests because nothing was written for a while.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -54,6 +55,8 @@ struct WaitingFiles {
     /// The file that is being synchronised, and who waits for what it had when that began.
     current: Option<(PathBuf, Vec<DiskWaiter>)>,
     has_ended: bool,
+    /// Whether the thread sleeps until it is woken.
+    rests: bool,
 }
 
 #[derive(Debug)]
@@ -84,10 +87,9 @@ impl Synchroniser {
             waiters: Vec::new(),
         };
         files.waiting.insert(path.into(), file);
-        // Otherwise the thread wakes up for another file before this one is due.
-        let is_idle = files.waiting.len() == 1;
+        let rests = files.rests;
         drop(files);
-        if is_idle {
+        if rests {
             self.0.0.changed.notify_one();
         }
     }
@@ -140,13 +142,20 @@ impl WrittenFiles {
     /// Waits for the next file that is due. None at the end.
     fn next(&self) -> Option<PathBuf> {
         let mut files = self.files.lock();
+        let mut is_quiet = false;
         loop {
             let first = files.waiting.iter().min_by_key(|(_, file)| file.due);
             let Some((path, due)) = first.map(|(path, file)| (path.clone(), file.due)) else {
                 if files.has_ended {
                     return None;
                 }
-                self.changed.wait(&mut files);
+                if is_quiet {
+                    files.rests = true;
+                    self.changed.wait(&mut files);
+                    files.rests = false;
+                } else {
+                    is_quiet = self.changed.wait_for(&mut files, DELAY).timed_out();
+                }
                 continue;
             };
             if files.has_ended || due <= Instant::now() {
