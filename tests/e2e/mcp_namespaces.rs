@@ -117,7 +117,7 @@ async fn full_name_finds_a_namespaced_tool() {
 
 /// The hosted service knows namespaces; other servers may refuse them.
 #[tokio::test(flavor = "multi_thread")]
-async fn exec_offers_namespaces_to_hosted_models_alone() {
+async fn only_hosted_models_of_exec_get_namespaces() {
     for (settings, kind) in [
         ("", "function"),
         (
