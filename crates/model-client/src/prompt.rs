@@ -44,14 +44,19 @@ impl PromptBlock {
             .truncate(self.items.last().map_or(0, |item| item.0));
     }
 
-    fn items(&self) -> impl Iterator<Item = PromptItem<'_>> {
-        let mut start = 0;
-        self.items.iter().map(move |(end, id)| {
-            let json = &self.json[start + 1..*end];
-            start = *end;
-            let id = id.as_deref();
-            PromptItem { json, id }
+    fn item(&self, index: usize) -> Option<PromptItem<'_>> {
+        let (end, id) = self.items.get(index)?;
+        let start = index
+            .checked_sub(1)
+            .map_or(0, |before| self.items[before].0);
+        Some(PromptItem {
+            json: &self.json[start + 1..*end],
+            id: id.as_deref(),
         })
+    }
+
+    fn items(&self) -> impl Iterator<Item = PromptItem<'_>> {
+        (0..self.items.len()).filter_map(|index| self.item(index))
     }
 }
 
@@ -136,6 +141,19 @@ impl Prompt {
 
     pub fn items(&self) -> impl Iterator<Item = PromptItem<'_>> {
         items(&self.blocks)
+    }
+
+    /// The item at an index.
+    #[must_use]
+    pub fn item(&self, index: usize) -> Option<PromptItem<'_>> {
+        let mut left = index;
+        for block in &self.blocks {
+            if let Some(item) = block.item(left) {
+                return Some(item);
+            }
+            left -= block.items.len();
+        }
+        None
     }
 
     /// The approximate length of the JSON in bytes.
@@ -233,6 +251,9 @@ mod tests {
         );
         let read: Vec<_> = prompt.items().map(PromptItem::read).collect();
         assert_eq!(read, items);
+        let by_index = (0..items.len()).map_while(|index| prompt.item(index));
+        assert_eq!(by_index.map(PromptItem::read).collect::<Vec<_>>(), items);
+        assert!(prompt.item(items.len()).is_none());
         assert_eq!(prompt.len(), items.len());
         let commas: usize = prompt.items().map(|item| item.json.len() + 1).sum();
         assert_eq!(prompt.bytes, commas);

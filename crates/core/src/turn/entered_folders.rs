@@ -31,7 +31,7 @@ impl RunningTurn<'_> {
         }
         let cwd = settings.cwd.clone();
         let mut paths = BTreeSet::new();
-        for item in self.conversation.history.items_from(since) {
+        for item in self.conversation.history.calls_from(since) {
             add_named_paths(&item, &cwd, &mut paths);
         }
         if paths.is_empty() {

@@ -19,6 +19,8 @@ const NO_IMAGES: &str = "image content omitted because you do not support image 
 #[derive(Debug, Default)]
 pub struct History {
     entries: Vec<HistoryEntry>,
+    /// Which entries are messages of the context.
+    contexts: Vec<usize>,
     /// Calls without an output, and how many: models repeat ids.
     open: HashMap<CallLink, usize>,
     /// The items of a request.
@@ -59,6 +61,9 @@ impl History {
         let json = self.prompt.push(&item)?;
         let entry = HistoryEntry::new(kind, &item, json.len());
         self.sums.add(&entry);
+        if entry.kind == EntryKind::UserContext {
+            self.contexts.push(self.entries.len());
+        }
         self.entries.push(entry);
         Some(json)
     }
@@ -93,8 +98,16 @@ impl History {
 
     /// The items from an index on.
     pub fn items_from(&self, start: usize) -> Vec<ResponseItem> {
-        let items = self.prompt.items().skip(start);
+        let items = (start..self.len()).filter_map(|at| self.prompt.item(at));
         items.map(PromptItem::read).collect()
+    }
+
+    /// The calls from an index on.
+    pub fn calls_from(&self, start: usize) -> Vec<ResponseItem> {
+        let is_call = |at: &usize| matches!(self.entries[*at].kind, EntryKind::Call(_));
+        let calls = (start..self.len()).filter(is_call);
+        let calls = calls.filter_map(|at| self.prompt.item(at));
+        calls.map(PromptItem::read).collect()
     }
 
     /// Removes the items from an index on.
@@ -115,9 +128,9 @@ impl History {
 
     /// What the model was told last that the instruction files say.
     pub fn last_instructions(&self) -> Option<String> {
-        let told =
+        let mut told =
             self.found_in_context(|text| contextual::instructions_in(text).map(str::to_owned));
-        told.last()
+        told.next_back()
     }
 
     /// What the model was told last that the instruction file of each folder below the working folder says.
@@ -130,9 +143,12 @@ impl History {
     }
 
     /// What is found in the texts of the context, at most one for each message.
-    fn found_in_context<T>(&self, find: impl Fn(&str) -> Option<T>) -> impl Iterator<Item = T> {
-        let context = (self.sent()).filter(|(entry, _)| entry.kind == EntryKind::UserContext);
-        context.filter_map(move |(_, item)| match item.read() {
+    fn found_in_context<T>(
+        &self,
+        find: impl Fn(&str) -> Option<T>,
+    ) -> impl DoubleEndedIterator<Item = T> {
+        let context = (self.contexts.iter()).filter_map(|at| self.prompt.item(*at));
+        context.filter_map(move |item| match item.read() {
             ResponseItem::Message { content, .. } => contextual::texts(&content).find_map(&find),
             _ => None,
         })
@@ -223,6 +239,7 @@ impl History {
     /// Truncates to an earlier length.
     pub fn truncate(&mut self, length: usize) {
         self.entries.truncate(length);
+        self.contexts.retain(|at| *at < length);
         self.open.clear();
         self.sums = TokenSums::default();
         for entry in std::mem::take(&mut self.entries) {
