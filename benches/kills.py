@@ -182,7 +182,8 @@ class Round:
                   for thread in set(self.messages.values())}
         for message, thread in self.messages.items():
             count = queues[thread].count(f'"text": "{message}"')
-            for turn in read(thread)["thread"]["turns"]:
+            found = read(thread)
+            for turn in found["thread"]["turns"] if found else []:
                 count += sum(json.dumps(item).count(f'"text": "{message}"')
                              for item in turn["items"] if item["type"] == "userMessage")
             if count != 1:

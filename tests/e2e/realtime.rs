@@ -515,7 +515,6 @@ async fn without_a_key_or_the_feature_there_is_none() {
     server.finish().await.unwrap();
 }
 
-/// What the terminal UI 0.169 sends for `/voice`.
 #[tokio::test]
 async fn newer_clients_need_no_feature_to_get_an_answer() {
     let model = ModelServer::start([]).await.unwrap();
@@ -535,6 +534,7 @@ async fn newer_clients_need_no_feature_to_get_an_answer() {
     server.finish().await.unwrap();
 }
 
+/// What the terminal UI 0.169 sends for `/voice`.
 #[tokio::test]
 async fn newer_realtime_conversation_ends_with_its_error() {
     let model = ModelServer::start([]).await.unwrap();

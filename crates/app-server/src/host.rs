@@ -79,6 +79,8 @@ pub struct PreparedThread {
     pub memories: Option<MemorySettings>,
     /// Whether its models are those of the account that is logged in.
     pub uses_account: bool,
+    /// Whether its models are asked at the hosted service itself, not through another server.
+    pub has_hosted_models: bool,
     /// The overrides of its request.
     pub overrides: Map<String, Value>,
     /// Warnings about the settings that the start of the server did not have.

@@ -191,7 +191,7 @@ fn main() -> ExitCode {
     codex_exec_server::run_file_operation_if_asked();
     codex_exec_server::become_renamed_program_if_asked();
     let named: Vec<OsString> = std::env::args_os().collect();
-    // To take the command line apart again would take as long as to read it.
+    // To free it takes as long as to parse.
     let mut command = ManuallyDrop::new(command(|name| named.iter().any(|word| word == name)));
     let matches = command.get_matches_mut();
     let parsed = CliArguments::from_arg_matches(&matches)
@@ -208,8 +208,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command line, with all that belongs to these commands. Flags before the subcommand hold for it, but are not those of all
-/// commands.
+/// The command line. `is_needed` says which commands get the flags for settings. Flags before the subcommand hold for it, but are
+/// not those of all commands.
 fn command(is_needed: impl Fn(&str) -> bool) -> clap::Command {
     let command = CliArguments::command().mut_args(|argument| argument.global(false));
     settings_flags::below(command, &is_needed)
@@ -402,6 +402,28 @@ mod tests {
         for below in command.get_subcommands() {
             check_flags(below, &format!("{path} {}", below.get_name()));
         }
+    }
+
+    #[test]
+    fn named_commands_take_settings() {
+        fn check_path(all: &clap::Command, path: &[String]) {
+            let built = command(|name| path.iter().any(|word| word == name));
+            let mut at = &built;
+            for word in path {
+                at = at.find_subcommand(word).unwrap();
+                let takes = |flag| {
+                    at.get_arguments()
+                        .any(|argument| argument.get_long() == Some(flag))
+                };
+                assert!(takes("config") && takes("strict-config"), "{path:?}");
+            }
+            for below in all.get_subcommands() {
+                for name in std::iter::once(below.get_name()).chain(below.get_all_aliases()) {
+                    check_path(below, &[path, &[name.to_owned()]].concat());
+                }
+            }
+        }
+        check_path(&command(|_| true), &[]);
     }
 
     #[test]

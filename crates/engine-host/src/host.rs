@@ -235,6 +235,8 @@ impl EngineHost {
         });
         let chatgpt = self.resources.has_chatgpt_login();
         let uses_account = chatgpt && config.model.provider.requires_openai_auth;
+        let has_hosted_models =
+            self.scripted.is_none() && wiring::is_hosted_service(&config.model.provider);
         let manager = self.engine(&config, &settings.client, &catalog)?;
         let realtime = self.realtime(&config, &settings.client);
         let is_on = config.features.enabled(Feature::MultiAgent);
@@ -297,6 +299,7 @@ impl EngineHost {
             config: session,
             memories: made_memories,
             uses_account,
+            has_hosted_models,
             overrides: settings.overrides.clone(),
             warnings,
             deprecations,

@@ -178,6 +178,11 @@ impl TraceRecorder {
     }
 }
 
+/// Whether requests go to the hosted service itself, not to another server in its place.
+pub fn is_hosted_service(provider: &Provider) -> bool {
+    provider.name == HOSTED_PROVIDER && provider.base_url.is_none()
+}
+
 /// Converts a configured provider, and adds the version header for the hosted API.
 pub fn provider(configured: &Provider) -> Provider {
     let mut provider = configured.clone();

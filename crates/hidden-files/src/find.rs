@@ -82,7 +82,8 @@ impl HiddenFiles {
         Self::made_when_needed(|| Ok(lists))
     }
 
-    /// The same, with lists that are made when they are first needed. If they cannot be made, everything is hidden.
+    /// The same, with lists that are made when they are first needed: before the first command of a session is run. Links are
+    /// followed then. If they cannot be made, everything is hidden.
     #[must_use]
     pub fn made_when_needed(
         make: impl FnOnce() -> Result<Vec<Arc<PatternList>>, PatternError> + Send + 'static,

@@ -22,6 +22,7 @@ mod no_answer;
 #[cfg(not(target_os = "linux"))]
 mod other;
 
+use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
@@ -110,12 +111,13 @@ pub async fn try_all() {
     }
 }
 
-/// Does work that looks at a few files, on another thread only if something may not answer. None if it panics there.
+/// Does work that looks at a few files: on this thread if every file system is known to answer, else on another one. None if it
+/// panics.
 pub async fn look_at_files<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    if !platform::may_wait() {
-        return Some(work());
+    if platform::all_answer() {
+        return std::panic::catch_unwind(AssertUnwindSafe(work)).ok();
     }
     tokio::task::spawn_blocking(work).await.ok()
 }

@@ -12,6 +12,11 @@ pub(super) fn may_wait() -> bool {
     false
 }
 
+/// Nothing is known about file systems here.
+pub(super) fn all_answer() -> bool {
+    false
+}
+
 pub(super) fn doubtful_mounts() -> Vec<std::path::PathBuf> {
     Vec::new()
 }

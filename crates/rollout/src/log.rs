@@ -46,7 +46,7 @@ pub struct RolloutLog {
     is_held: bool,
     /// Whether the lines of the file have numbers.
     is_numbered: bool,
-    /// How many requests for the file the writer got.
+    /// How many requests for the file were sent to the writer, also in vain.
     requests: u64,
     /// How many of them are known to be written.
     written: Arc<AtomicU64>,

@@ -95,7 +95,9 @@ impl SessionConfig {
         })
     }
 
-    /// The configuration of a review, which is a task of the thread itself: it asks nobody, starts nothing and searches nothing.
+    /// The configuration of a review, which is a task of the thread itself: it asks nobody, starts no agents and
+    /// does not search the web.
+    #[must_use]
     pub fn for_review(&self) -> Self {
         let mut config = self.clone();
         config.identity.source = SessionSource::SubAgent(SubAgentSource::Review);

@@ -208,7 +208,7 @@ async fn fork_stored(
         .clone_from(&params.thread_source);
     prepared.config.services.host_tools =
         goal_tools(server, connection).filter(|_| !params.ephemeral);
-    name_mcp_tools(&mut prepared.config.options, connection);
+    name_mcp_tools(&mut prepared, connection);
     let (engine, own) = (Arc::clone(&prepared.manager), prepared.config.clone());
     let started = blocking(move || {
         let started = engine.fork_stored(stored, own);

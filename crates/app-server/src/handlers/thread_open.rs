@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use codex_app_server_protocol::ServerNotification;
-use codex_core::{HostTools, SessionOptions, StartError, StartedThread, StoredThread};
+use codex_core::{HostTools, StartError, StartedThread, StoredThread};
 use codex_memories::MemoryRun;
 use codex_projection::dialect::StoredForm;
 use codex_projection::{wire_deprecation, wire_warning};
@@ -146,9 +146,10 @@ pub(super) fn goal_tools(
 }
 
 /// Decides how its model is offered tools of MCP servers.
-pub(super) fn name_mcp_tools(options: &mut SessionOptions, connection: &Connection) {
+pub(super) fn name_mcp_tools(prepared: &mut PreparedThread, connection: &Connection) {
     let names = connection.dialect().mcp_tool_names();
-    options.mcp_namespaces = names.are_in_namespaces(&options.settings.provider);
+    let are_in_namespaces = names.are_in_namespaces(prepared.has_hosted_models);
+    prepared.config.options.mcp_namespaces = are_in_namespaces;
 }
 
 /// A stored thread that is about to be loaded.

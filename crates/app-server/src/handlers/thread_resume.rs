@@ -211,7 +211,7 @@ async fn open_stored(
         stored,
     } = source;
     prepared.config.services.host_tools = goal_tools(server, connection);
-    name_mcp_tools(&mut prepared.config.options, connection);
+    name_mcp_tools(&mut prepared, connection);
     prepared
         .config
         .identity

@@ -71,13 +71,13 @@ async fn open_new(
     let dialect = connection.dialect();
     dynamic_tools::check(&tools, dialect.checks_all_dynamic_tools())?;
     let mut prepared = prepare(server, settings).await?;
+    name_mcp_tools(&mut prepared, connection);
     let config = &mut prepared.config;
     config.identity.ephemeral = params.ephemeral.unwrap_or_default();
     config.options.raw_items = params.experimental_raw_events;
     config.options.dynamic_tools = tools;
     config.services.host_tools =
         goal_tools(server, connection).filter(|_| !config.identity.ephemeral);
-    name_mcp_tools(&mut config.options, connection);
     if let Some(folder) = place.environment_folder() {
         config.options.settings.cwd = server.host().configuration().folder(folder);
     }

@@ -38,7 +38,7 @@ impl RunningTurn<'_> {
             return;
         }
         let paths: Vec<PathBuf> = paths.into_iter().collect();
-        let reading = codex_mounts::look_at_files(move || files.below(&cwd, &paths));
+        let reading = tokio::task::spawn_blocking(move || files.below(&cwd, &paths));
         let found = reading.await.unwrap_or_default();
         let found = found.into_iter();
         let found = found.map(|(folder, text)| (folder.display().to_string(), text));

@@ -29,12 +29,15 @@ impl RunningTurn<'_> {
         };
         let session = &self.scope.session;
         let longest = session.config.options.usage_limit_wait;
-        let wait = wait(resets_at - session.clock.now().as_second(), repeats.limits);
-        if repeats.limit_wait + wait > longest {
+        let now = session.clock.now().as_second();
+        let wait = wait(resets_at.saturating_sub(now), repeats.limit_waits);
+        let total = repeats.limit_wait_total.saturating_add(wait);
+        if total > longest {
             return Err(TurnError::Model(error));
         }
-        repeats.limits += 1;
-        repeats.limit_wait += wait;
+        repeats.limit_waits += 1;
+        repeats.limit_wait_total = total;
+        let until = now.saturating_add_unsigned(wait.as_secs());
         let message = format!(
             "{error} The turn waits for that and goes on by itself in about {}. Interrupt it to stop.",
             in_words(wait)
@@ -50,7 +53,7 @@ impl RunningTurn<'_> {
                 () = session.clock.sleep(slept) => {}
             }
             left -= slept;
-            if session.clock.now().as_second() > resets_at {
+            if session.clock.now().as_second() >= until {
                 break;
             }
         }

@@ -9,13 +9,15 @@ const FIRST_DELAY: Duration = Duration::from_millis(200);
 /// The wait does not double more often than this.
 const DOUBLINGS: u32 = 16;
 
-/// How often a request was repeated.
+/// What was done to repeat a request.
 #[derive(Debug, Default)]
 pub(crate) struct Repeats {
+    /// The repeats after failures that may be temporary.
     pub(crate) count: u32,
-    /// How long it waited for a usage limit, in all.
-    pub(super) limit_wait: Duration,
-    pub(super) limits: u32,
+    /// The waits for a usage limit.
+    pub(super) limit_waits: u32,
+    /// How long these took in all.
+    pub(super) limit_wait_total: Duration,
 }
 
 /// The wait before repeat number `repeat`, counted from 1; none if it should not be repeated.

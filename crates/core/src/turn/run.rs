@@ -148,19 +148,19 @@ impl RunningTurn<'_> {
 
     /// Reads the instruction files again, if the model is told of changes.
     async fn read_instructions(&self) {
-        let files = self.scope.session.config.services.instruction_files.clone();
-        self.learn_shells().await;
-        if let Some(first) = self.scope.settings.first_elsewhere() {
-            return self.read_instructions_there(first).await;
-        }
         let settings = &self.scope.settings;
         let session = &self.scope.session;
+        let files = session.config.services.instruction_files.clone();
+        self.learn_shells().await;
         if let Some(replay) = &session.config.services.replay {
             if let Some(recorded) = replay.instructions(session.emitter.thread()) {
                 let text = context::present_instructions(&recorded).map(Arc::from);
                 let _ = settings.current_instructions.set(text);
             }
             return;
+        }
+        if let Some(first) = settings.first_elsewhere() {
+            return self.read_instructions_there(first).await;
         }
         let Some(files) = files.filter(|files| files.are_followed()) else {
             return;

@@ -30,7 +30,7 @@ pub(crate) struct SampledResponse {
 }
 
 impl RunningTurn<'_> {
-    /// Sends a request, and repeats it while the failure may be temporary.
+    /// Sends a request, and repeats it while the failure may be temporary. A usage limit is waited for if the user wants that.
     ///
     /// A repeat sends the current history. What a broken response completed stays in it, so clients, the
     /// rollout and the model see the same.
@@ -50,12 +50,15 @@ impl RunningTurn<'_> {
             if let ModelError::ContextWindowExceeded { window } = error {
                 self.window_exceeded(window);
             }
-            self.before_repeat(&mut repeats, error).await?;
+            match self.before_repeat(&mut repeats, error).await {
+                Err(TurnError::Model(error)) => self.wait_for_limit(&mut repeats, error).await?,
+                waited => waited?,
+            }
         }
     }
 
     /// Emits that a request failed after so many repeats, and waits until it should be repeated. When there were too many,
-    /// requests are repeated over HTTP, if they were not before. A usage limit is waited for if the user wants that.
+    /// requests are repeated over HTTP, if they were not before.
     pub(crate) async fn before_repeat(
         &self,
         repeats: &mut Repeats,
@@ -64,7 +67,7 @@ impl RunningTurn<'_> {
         let session = &self.scope.session;
         let most = session.config.options.stream_max_retries;
         let Some(delay) = retry::delay(&error, repeats.count + 1, session.clock.as_ref()) else {
-            return self.wait_for_limit(repeats, error).await;
+            return Err(TurnError::Model(error));
         };
         if repeats.count >= most {
             if !session.connection.fall_back() {

@@ -30,6 +30,11 @@ pub(super) fn may_wait() -> bool {
     HAS_HELPER.load(Ordering::Relaxed) && table::current().has_doubtful()
 }
 
+/// Whether it is known that there is no file system that may not answer.
+pub(super) fn all_answer() -> bool {
+    HAS_HELPER.load(Ordering::Relaxed) && !table::current().has_doubtful()
+}
+
 /// A mount of each file system that may not answer.
 pub(super) fn doubtful_mounts() -> Vec<PathBuf> {
     table::current().doubtful_devices()

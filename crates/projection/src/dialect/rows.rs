@@ -82,18 +82,15 @@ pub enum McpToolNames {
 }
 
 impl McpToolNames {
-    /// Whether models of this provider are offered namespaces.
-    pub fn are_in_namespaces(self, provider: &str) -> bool {
+    /// Whether models are offered namespaces, hosted ones or others.
+    pub fn are_in_namespaces(self, is_hosted: bool) -> bool {
         match self {
             Self::Whole => false,
             Self::InNamespaces => true,
-            Self::InNamespacesOfHostedModels => provider == HOSTED_PROVIDER,
+            Self::InNamespacesOfHostedModels => is_hosted,
         }
     }
 }
-
-/// The provider of the hosted models.
-const HOSTED_PROVIDER: &str = "openai";
 
 /// A row, as it is documented.
 #[derive(Clone, Copy, Debug)]
@@ -361,7 +358,7 @@ behaviours! {
     mcp_tool_names: McpToolNames {
         McpToolNames::Whole, "as `mcp__SERVER__TOOL`; calls find the tools in either form";
         "0.140": McpToolNames::InNamespaces, "as `TOOL` in the namespace `mcp__SERVER`; calls find the tools in either form";
-        "own": McpToolNames::InNamespacesOfHostedModels, "in a namespace if the provider is `openai`, else as `mcp__SERVER__TOOL`, as other servers may refuse namespaces";
+        "own": McpToolNames::InNamespacesOfHostedModels, "in a namespace for models of the hosted service itself, else as `mcp__SERVER__TOOL`, as other servers may refuse namespaces";
     }
     /// `app/list/updated` while apps are fetched again
     tells_known_apps: bool {
