@@ -191,7 +191,7 @@ fn main() -> ExitCode {
     codex_exec_server::run_file_operation_if_asked();
     codex_exec_server::become_renamed_program_if_asked();
     let named: Vec<OsString> = std::env::args_os().collect();
-    // To free it takes as long as to parse.
+    // Freeing it takes as long as parsing, so it stays until the process ends.
     let mut command = ManuallyDrop::new(command(|name| named.iter().any(|word| word == name)));
     let matches = command.get_matches_mut();
     let parsed = CliArguments::from_arg_matches(&matches)

@@ -213,3 +213,21 @@ pub fn command_environment(config: &Config) -> BTreeMap<OsString, OsString> {
         .map(|(name, value)| (name.into(), value.into()))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn server_in_place_of_the_hosted_service_is_not_it() {
+        let is_hosted = |name: &str, url: Option<&str>| {
+            is_hosted_service(&Provider::new(name, url.map(str::to_owned)))
+        };
+        assert!(is_hosted(HOSTED_PROVIDER, None));
+        assert!(!is_hosted(
+            HOSTED_PROVIDER,
+            Some("http://127.0.0.1:4000/v1")
+        ));
+        assert!(!is_hosted("Mine", None));
+    }
+}

@@ -354,6 +354,9 @@ impl Drop for RolloutLog {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
     use serde_json::json;
 
     use super::*;
@@ -367,6 +370,26 @@ mod tests {
             RolloutWriter::start().unwrap(),
             RolloutPath::of_file(folder.join("a/b/x.jsonl")),
         )
+    }
+
+    /// Nobody is asked, so the answer is there at once.
+    #[tokio::test]
+    async fn flush_without_new_lines_needs_no_writer() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = log(folder.path());
+        log.materialise(timestamp(), None);
+        let is_answered = |log: &RolloutLog| {
+            let flushed = pin!(log.flush());
+            let mut context = Context::from_waker(Waker::noop());
+            matches!(flushed.poll(&mut context), Poll::Ready(Ok(())))
+        };
+        for line in ["a", "b"] {
+            log.append(timestamp(), LineKind::EventMsg, &json!({ "type": line }));
+            log.flush().await.unwrap();
+            let text = std::fs::read_to_string(log.path()).unwrap();
+            assert!(text.contains(&format!("\"type\":\"{line}\"")), "{text}");
+            assert!(is_answered(&log));
+        }
     }
 
     #[tokio::test]

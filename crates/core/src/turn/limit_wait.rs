@@ -13,7 +13,7 @@ use super::retry::Repeats;
 const SHORTEST: Duration = Duration::from_secs(1);
 /// The shortest wait does not double more often than this.
 const DOUBLINGS: u32 = 8;
-/// The time of day is looked at so often, as a machine that sleeps does not count the time.
+/// The time of day is looked at so often: a timer stands still while the machine sleeps.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
 impl RunningTurn<'_> {

@@ -451,6 +451,17 @@ mod tests {
     }
 
     #[test]
+    fn namespaces_of_tools_depend_on_release_and_service() {
+        let are_used = |release| {
+            let names = dialect(release).mcp_tool_names();
+            [true, false].map(|is_hosted| names.are_in_namespaces(is_hosted))
+        };
+        assert_eq!(are_used("0.117"), [false, false]);
+        assert_eq!(are_used("0.140"), [true, true]);
+        assert_eq!(are_used("own"), [true, false]);
+    }
+
+    #[test]
     fn dialect_rows_have_unique_names_and_ordered_releases() {
         let mut names: Vec<_> = ROWS.iter().map(|row| row.name).collect();
         names.sort_unstable();
